@@ -1,4 +1,4 @@
-"""What happened to a state: changes of nodes for those who follow them, and what has to be known to take one back."""
+"""The journal of a state: changes of nodes for subscribers, and what undoing each change needs."""
 
 from __future__ import annotations
 

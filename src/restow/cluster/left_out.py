@@ -54,7 +54,7 @@ _Amount = tuple[str, WireQuantity]
 
 
 class Sink(Protocol):
-    """Where objects go."""
+    """Receives objects, page by page."""
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         """Take a page of objects of a kind; where one cannot be read, an exception and none of them."""
@@ -68,7 +68,7 @@ class UnreadableBudget(PodDisruptionBudget, frozen=True, gc=False):
 
 
 def add_page(sink: Sink, kind: str, objects: Sequence[Any], fatal: tuple[type[Exception], ...] = ()) -> None:
-    """Have a sink take a page without the objects that cannot be read; exceptions that are ``fatal`` are raised."""
+    """Add a page to a sink without the objects that cannot be read; exceptions that are ``fatal`` are raised."""
     readable = [each for each in objects if not isinstance(each, Unreadable)]
     for each in objects if len(readable) < len(objects) else ():
         if isinstance(each, Unreadable):

@@ -75,10 +75,10 @@ class PodStore:
         return self._last.keys()
 
     def add(self, pods: Sequence[Pod]) -> int:
-        """Take a page of pods, of which the last of one name counts; returns how many replace one that was there.
+        """Add a page of pods, of which the last of one name counts; returns how many replace one that was there.
 
-        InputError names the first pod with a part that cannot be read, OutOfRangeError says which amount is beyond int64;
-        after any exception nothing of the page was taken.
+        InputError names the first pod with a part that cannot be read, OutOfRangeError says which amount is beyond
+        int64; after any exception nothing of the page was taken.
         """
         if not pods:
             return 0

@@ -199,7 +199,7 @@ class PodTables:
     ports: list[tuple[HostPort, ...]]
     schedulers: list[str]
     gates: list[tuple[str, ...]]
-    #: What annotations and ``spec`` say of the groups of pods.
+    #: The groups of pods that annotations and ``spec`` name.
     group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
     origins: list[PodOrigin]

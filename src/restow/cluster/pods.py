@@ -90,7 +90,7 @@ class Pods:
     replaces: IdArray
     #: The row of the last replacement of a pod, NO_POD if it has none.
     replaced_by: IdArray
-    #: What canonical order goes by.
+    #: The sort key of canonical order.
     rank: IntArray
     tables: PodTables
     #: The names of nodes that are not there, or were not once; what stands for them counts down from UNKNOWN_NODE.
@@ -107,7 +107,7 @@ class Pods:
     _spare: int = field(default=0, init=False)
     #: None while others may have the same arrays and tables.
     _columns: GrowingColumns | None = field(default=None, init=False)
-    #: Identifiers by value, of the tables that a value was put into.
+    #: Identifiers by value, for tables that got a value.
     _interned: dict[str, dict[Hashable, int]] = field(default_factory=dict, init=False)
     #: Whether the order of rows is that of ranks.
     _rows_in_order: bool = field(default=True, init=False)
@@ -125,7 +125,7 @@ class Pods:
 
     @property
     def used(self) -> int:
-        """How many rows some pod has had: they come first, and those after them say nothing of a pod."""
+        """How many rows have had a pod: they come first, and those after them are unused."""
         return len(self.names) - self._spare
 
     def read(self) -> BoolArray:
@@ -246,7 +246,7 @@ class Pods:
         self.write(pod, row)
 
     def link(self, pod: int, replaces: int) -> None:
-        """Have a pod be there in place of another one, or of none (NO_POD)."""
+        """Make a pod the replacement of another one, or of none (NO_POD)."""
         if self._columns is None:
             self._own()
         self.replaces[pod] = replaces

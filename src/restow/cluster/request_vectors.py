@@ -10,7 +10,7 @@ from restow.cluster.snapshot import Cluster
 
 
 def add_missing_resources(cluster: Cluster) -> int:
-    """Have a row of the nodes' amounts for every resource that a pod names; returns how many came."""
+    """Give the nodes' amounts a row for every resource that a pod names; returns how many were added."""
     tables = cluster.pods.tables
     named = {name for each in tables.resources for name in each.requests}
     missing = sorted(named.difference(cluster.nodes.resources))

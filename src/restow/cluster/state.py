@@ -86,7 +86,7 @@ class ClusterState(ChangingNodes):
         self.holds: BoolArray = ~pods.terminal
         self._owners: OwnerCounts | None = None
         self._journal: list[Entry] = []
-        #: Made when a pod first comes or goes by its name.
+        #: Created when a pod first comes or goes by its name.
         self._order: PodOrder | None = None
         self._changed = (0, 0), np.zeros(0, dtype=np.int64)
         self._residents = Residents(pods, len(nodes))

@@ -1,4 +1,4 @@
-"""The histories of usage that an input holds, and what they say of one moment."""
+"""The usage histories that an input holds, and their figures at one moment."""
 
 from __future__ import annotations
 

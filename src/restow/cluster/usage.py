@@ -43,7 +43,7 @@ def node_usage(cluster: Cluster) -> dict[str, Amounts]:
 
 
 class StoredMetrics(NodeMetrics, frozen=True, gc=False):
-    """What a stored history last says of a node (``cluster.stored_usage``)."""
+    """The latest usage of a node in a stored history (``cluster.stored_usage``)."""
 
 
 def source_of(cluster: Cluster, node: str) -> str:

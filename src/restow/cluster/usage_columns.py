@@ -21,7 +21,7 @@ from restow.kube.kinds import API_VERSIONS
 from restow.kube.objects import ObjectMeta, UsageSeries
 
 KIND: Final = "UsageSeries"
-#: What is stored of nodes: amounts, and what a query of a policy comes to, in millionths.
+#: What is stored of nodes: amounts, and the answers to a policy's queries, in millionths.
 RESOURCES: Final = ("cpu", "memory")
 SHARE: Final = "share"
 PER_SHARE: Final = 1_000_000

@@ -24,7 +24,7 @@ Series = npt.NDArray[np.float64]
 
 @dataclass(slots=True, frozen=True)
 class UsageQuery:
-    """A query, and the source of usage that it is asked of, by its name in policies."""
+    """A query, and the name of its source of usage in policies."""
 
     source: str
     text: str
@@ -64,7 +64,7 @@ class QueryResult:
 
 @dataclass(slots=True, frozen=True)
 class Figure:
-    """What the samples of one node come to."""
+    """The figure of one node's samples."""
 
     value: float
     #: Seconds since the newest sample.

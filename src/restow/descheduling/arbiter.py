@@ -41,7 +41,7 @@ class Eviction(NamedTuple):
     landing: Landing
     #: The proposal that it is part of; None for a suggestion of its own.
     together: Together | None = None
-    #: What the pod was measured to use, where the strategy goes by that.
+    #: The measured usage of the pod, if the strategy uses it.
     used: Mapping[str, int] | None = None
 
 

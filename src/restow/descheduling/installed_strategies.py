@@ -58,7 +58,7 @@ def strategy_of_a_package(name: str, offered: object) -> Strategy:
 
 
 def _problem(name: str, offered: object) -> str:
-    """Why a declaration is of no use; empty where it is."""
+    """Why a declaration is unusable; empty if it is usable."""
     if not isinstance(offered, Strategy):
         return "is no restow.descheduling.framework.Strategy"
     schema = offered.schema

@@ -84,8 +84,8 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     profile: str = ""
     plugin: str = ""
     reason: str = ""
-    #: What the strategy asks of the node where the replacement lands. A plan from before this field says nothing of it,
-    #: and a pod that comes back to its node is then taken for a failed prediction.
+    #: What the strategy asks of the node where the replacement lands. A plan from before this field lacks it, and a pod
+    #: that comes back to its node is then taken for a failed prediction.
     constraint: PlacementConstraint = PlacementConstraint.ELSEWHERE
     #: Absent where the move was suggested by itself.
     proposal: MadeProposal | UnsetType = UNSET
@@ -154,7 +154,7 @@ class Utilisation(Struct, frozen=True):
 
 
 class PlanTotals(Struct, frozen=True, rename="camel"):
-    """Counts and load."""
+    """Counts and utilisation of a plan."""
 
     nodes: int
     pods: int

@@ -56,7 +56,7 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 Code = TypeVar("Code", Certainty, TargetKind)
 Amounts = npt.NDArray[np.int64]
 
-#: What is said of a limit beyond which something else refuses the move.
+#: The message about a limit if something else refuses the move too.
 _BEYOND = "with a higher limit {}: {}"
 
 
@@ -180,7 +180,7 @@ def named_move(cluster: Cluster, eviction: Eviction) -> Move:
 
 
 class _Names:
-    """Names for indices."""
+    """Turns indices into names."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -166,7 +166,7 @@ class _Proof:
         self._excluded = excluded_pods(state.cluster, excluded)
         #: How many replacements the search has scheduled.
         self._proofs = 0
-        #: Of the whole plan, nothing of it used.
+        #: Limits and budgets of the whole plan, unused.
         self._allowance = _Allowance(runner.limits(prior_evictions), DisruptionBudgets.of(state.cluster, runner.labels))
 
     def cycle(self) -> Cycle:

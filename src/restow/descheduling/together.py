@@ -29,7 +29,7 @@ _ROUNDING = 1e-6
 
 _Key = tuple[Hashable, ...]
 _Answer = PlacementPrediction | Reason
-#: Columns that may be different for every pod: the signature says what they come to.
+#: Columns that may differ between all pods: the signature holds what follows from them.
 _OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images")
 #: The other columns that decide where a replacement lands.
 _SEEN = tuple(column for column in columns_of(Aspect.LANDING) if column not in _OWN)

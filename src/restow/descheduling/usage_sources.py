@@ -80,7 +80,7 @@ def _source_of_a_package(name: str, offered: object) -> UsageSource:
 
 
 def _problem(name: str, offered: object) -> str:
-    """Why a declaration is of no use; empty where it is."""
+    """Why a declaration is unusable; empty if it is usable."""
     if not isinstance(offered, UsageSource):
         return "is no restow.descheduling.usage_sources.UsageSource"
     if not isinstance(offered.schema, UsageSourceSchema):

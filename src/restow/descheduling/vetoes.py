@@ -34,7 +34,7 @@ SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_VOLUMES: Final = f"{SAFE_TO_EVICT}-local-volumes"
 IN_PROGRESS: Final = "descheduler.alpha.kubernetes.io/eviction-in-progress"
 
-#: What is said of each code.
+#: The message for each code.
 MESSAGES: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.DO_NOT_DISRUPT: f"its annotation {DO_NOT_DISRUPT} forbids it",
     RefusalCode.NODE_DO_NOT_DISRUPT: f'the annotation {DO_NOT_DISRUPT}: "true" of its node forbids it',

@@ -77,7 +77,7 @@ class Labelled:
         return min(found, key=len)
 
     def add(self, metadata: Metadata) -> None:
-        """Enter a pod."""
+        """Index a pod."""
         key = metadata.namespace, metadata.name
         for label in (metadata.labels or {}).items():
             self._by_label[metadata.namespace, *label][key] = None

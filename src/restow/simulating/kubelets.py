@@ -47,7 +47,7 @@ _NOTICE: Final = SECOND
 
 @dataclass(slots=True, frozen=True)
 class KubeletSettings:
-    """How long what takes, in nanoseconds, of pods that say nothing of it."""
+    """How long each step takes, in nanoseconds, for pods without annotations for it."""
 
     #: To pull one image.
     pull: int = 0

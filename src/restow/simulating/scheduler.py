@@ -35,7 +35,7 @@ from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import DELIVERY
 
 #: What it takes from one decision to the next, and from a decision until its pod is bound, in nanoseconds. Another
-#: scheduler that decides in between sees nothing of it.
+#: scheduler that decides in between does not see it.
 CYCLE: Final = SECOND // 1000
 _BINDING: Final = CYCLE // 2
 

@@ -43,7 +43,7 @@ from restow.sources.usage_csv import is_trace, read_trace
 
 #: Objects decoded before their columns are taken: so few that the processor still has them at hand.
 _PAGE = 512
-#: What msgspec says of a document that is one text, such as a table for people.
+#: The error of msgspec for a document that is one text, such as a table for people.
 _TEXT = "Expected `object`, got `str`"
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5

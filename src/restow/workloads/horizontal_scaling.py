@@ -25,7 +25,7 @@ _LEAST_LIMIT: Final = 4
 
 @dataclass(slots=True, frozen=True)
 class MeasuredPod:
-    """A pod of the workload: thousandths of what it uses and requests; ``used`` says nothing of one without metrics."""
+    """A pod of the workload: thousandths of what it uses and requests; ``used`` is meaningless without metrics."""
 
     group: PodGroup
     used: int

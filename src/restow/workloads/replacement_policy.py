@@ -100,7 +100,7 @@ class ReplacementPolicies:
 
 
 def _nobody(_pods: Sequence[ControlledPod]) -> Actions:
-    """Who creates nothing."""
+    """A controller that creates nothing."""
     return NOTHING
 
 

@@ -30,7 +30,7 @@ from restow.workloads.next_pod import NextPod, NextPods
 _MARK = "+replacement"
 _HEALTHY = PodStates(phase="Running", reason="", containers=(), init_containers=(), ephemeral_containers=())
 _READY = (Condition(type="Ready", status="True"),)
-#: What is said of a pod itself, and not of its template.
+#: Columns of a pod itself, not of its template.
 _OF_THE_OLD_POD = Flag.TERMINATING
 
 

@@ -124,7 +124,7 @@ def lower_room(task: Transfer, used: Mapping[str, int], times: int) -> None:
 
 
 def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
-    """Count a pod that comes to a node, or leaves it (-1); does nothing if the usage of the node is not known."""
+    """Count a pod that comes to a node, or leaves it (-1); ignored if the usage of the node is unknown."""
     amounts = usage.by_node.get(node)
     if amounts is not None:
         for name in usage.names:

@@ -15,7 +15,7 @@ from restow.kube.objects.pods import PodAnnotations, PodSpec
 
 T = TypeVar("T", bound=Struct)
 
-#: Types of fields that hold nothing of a page.
+#: Types of fields that keep no page alive.
 _PLAIN: Final = frozenset((str, int, float, bool, dict))
 
 

@@ -135,7 +135,7 @@ class Guarded:
             self._tell_of_all()
 
     def applies_to(self, _pod: int) -> bool:
-        """Every pod; what it has nothing to say of it skips in ``prefilter``."""
+        """Every pod; those that it skips are skipped in ``prefilter``."""
         return True
 
     def signature(self, pod: int) -> Hashable:

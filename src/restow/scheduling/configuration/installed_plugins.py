@@ -39,7 +39,7 @@ def plugin_of_a_package(name: str) -> SchedulerPlugin:
 
 
 def _problem(name: str, plugin: SchedulerPlugin) -> str:
-    """Why a declaration is of no use; empty where it is."""
+    """Why a declaration is unusable; empty if it is usable."""
     if plugin.name != name:
         return f'declares the plugin "{plugin.name}"; name the entry point like the plugin'
     elsewhere = [point for point in plugin.points if point not in POINTS]

@@ -65,7 +65,7 @@ class PreFilterPart:
         return self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """What the plugin says of the pod; it is not asked about nodes."""
+        """The plugin's PreFilter answer; it filters no nodes."""
         answer = self._plugin.prefilter(pod)
         return PreFiltered(skip=True, failure=answer.failure, allowed=answer.allowed)
 
@@ -101,7 +101,7 @@ class FilterPart:
         return self._plugin.affecting_pods(pod)
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """The plugin's verdict; what it would have said of the pod beforehand it says of every node."""
+        """The plugin's verdict; a PreFilter rejection counts for every node."""
         failure = None if self._prepared or self._lenient else self._plugin.prefilter(pod).failure
         if failure is not None:
             return one_outcome(np.ones(len(nodes), dtype=bool), failure)

@@ -86,7 +86,7 @@ class FilterPlugin(Protocol):
         ...
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """What can be said of a pod before any node is looked at."""
+        """The PreFilter answer about a pod."""
         ...
 
     def affecting_pods(self, pod: int) -> IntArray | None:
@@ -129,7 +129,7 @@ class Room(Protocol):
         ...
 
     def remove_pod(self, pod: int) -> None:
-        """A pod goes."""
+        """Remove a pod."""
         ...
 
     def add_pod(self, pod: int) -> bool:
@@ -196,7 +196,7 @@ class WidePlugin(ScorePlugin, Protocol):
 
 
 def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores | int | None:
-    """What ``score`` says of some of ``count`` nodes, by ``score_all``."""
+    """``score`` for some of ``count`` nodes, by ``score_all``."""
     feasible = np.zeros(count, dtype=bool)
     feasible[nodes] = True
     scores = plugin.score_all(pod, feasible) if len(nodes) else None

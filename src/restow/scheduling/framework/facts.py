@@ -26,7 +26,7 @@ _ANY_NODE = PlacementRules(NodeSelection((), None))
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class PodFacts:
-    """One pod."""
+    """A pod at one moment."""
 
     uid: str
     name: str = ""
@@ -65,7 +65,7 @@ class PodFacts:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class NodeFacts:
-    """One node."""
+    """A node at one moment."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def _name(nodes: Nodes, node: int) -> str:
 
 
 def pod_facts(pods: Pods, nodes: Nodes, pod: int) -> PodFacts:
-    """What a row says of its pod now."""
+    """The facts of the pod in a row."""
     tables = pods.tables
     held = int(pods.held[pod])
     requests = tables.resources[pods.resources[pod]].requests if held < 0 else tables.held[held][0]

@@ -26,7 +26,7 @@ class LruCache(Generic[K, V]):
         return bool(self._values)
 
     def values(self) -> list[V]:
-        """All of them."""
+        """All cached values."""
         return list(self._values.values())
 
     def get(self, key: K) -> V | None:

@@ -150,7 +150,7 @@ class PodCounts:
         return found[nodes]
 
     def counts(self, pod: int) -> bool:
-        """Whether a pod belongs to any tracker, so that it matters to those who count where it is."""
+        """Whether a pod belongs to any tracker, so that its place counts."""
         self._catch_up()
         return bool(self._state.holds[pod]) and any(map(bool, self._trackers_of(pod)))
 

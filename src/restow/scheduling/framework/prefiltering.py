@@ -1,8 +1,8 @@
-"""PreFilter: which plugins have something to say of a pod, and about which nodes.
+"""PreFilter: which plugins apply to a pod, and to which nodes.
 
-Most plugins always say the same of pods that have all parts in common, and of most pods nothing. So the plugins are
-sorted out once for each kind of pods, and only those whose answer depends on where pods are get asked each time.
-Source: RunPreFilterPlugins, Kubernetes 1.36.
+Most plugins give one answer to pods that have all parts in common, and skip most pods. So the plugins are sorted out
+once for each kind of pods, and only those whose answer depends on where pods are get asked each time. Source:
+RunPreFilterPlugins, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PreFilterResult(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class _Kind:
-    """What is known of all pods of a kind before anything is asked of the state."""
+    """The answers for all pods of a kind that do not depend on the state."""
 
     #: Plugins that can have something to say, with their answer to PreFilter where that is always the same.
     plugins: tuple[tuple[FilterPlugin, PreFiltered | None], ...]

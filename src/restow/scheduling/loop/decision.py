@@ -33,7 +33,7 @@ from restow.scheduling.volumes.reservations import Reservation
 
 @dataclass(slots=True, frozen=True)
 class SchedulingDecision:
-    """What the scheduler says of one pod."""
+    """The scheduler's decision about one pod."""
 
     pod: int
     verdicts: Verdicts
@@ -135,7 +135,7 @@ class Scheduler:
         return "" if found is None else found.outcome.reasons[0]
 
     def _unmodelled(self, pod: int) -> Verdicts | None:
-        """What is said of the nodes for a pod that asks for something that restow does not model; None for any other."""
+        """The verdicts for a pod that asks for something that restow does not model; None for any other."""
         found = unmodelled(self._state.cluster.pods, pod)
         if found is None:
             return None

@@ -41,7 +41,7 @@ class Schedulers:
         return self._schedulers[self._asked(pod)]
 
     def decide(self, pod: int, laps: Laps = untimed) -> SchedulingDecision:
-        """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
+        """The decision of the pod's scheduler; KeyError if the configuration does not have it."""
         return self.scheduler_of(pod).decide(pod, laps)
 
     def unknown(self, pod: int) -> str:
@@ -61,7 +61,7 @@ class Schedulers:
         return self.scheduler_of(pod).fitting(pod)
 
     def verdicts(self, pod: int) -> Verdicts:
-        """What the filters say of each node for a pod."""
+        """The filters' verdicts on each node for a pod."""
         return self.scheduler_of(pod).verdicts(pod)
 
     def admitting(self, pod: int) -> IntArray:

@@ -1,7 +1,4 @@
-"""DynamicResources: resource claims are not modelled, only what the plugin says of pods that have none.
-
-Source: Kubernetes 1.36.
-"""
+"""DynamicResources: resource claims are not modelled, only pods without any. Source: Kubernetes 1.36."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class LoadVariationRiskBalancing:
         return measured.end
 
     def score(self, pod: int, nodes: IntArray) -> Scores:
-        """0 to 100."""
+        """0 to 100: more for a lower risk."""
         return self._scores.at(int(self._state.cluster.pods.resources[pod]), nodes)
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:

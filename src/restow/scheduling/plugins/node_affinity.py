@@ -55,7 +55,7 @@ _CONFLICT = Outcome(("pod affinity terms conflict",), unresolvable=True)
 
 
 class NodeAffinityArgs(PluginArgs, frozen=True):
-    """What is asked of nodes on behalf of every pod."""
+    """``addedAffinity``: what every pod of the profile requires of nodes."""
 
     added_affinity: WireNodeAffinity | None = None
 

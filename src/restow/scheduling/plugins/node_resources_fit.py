@@ -83,7 +83,7 @@ class _Wanted:
 
     rows: IntArray
     amounts: Amounts
-    #: What is said of too many pods, and where each of the resources is lacking.
+    #: The reasons for too many pods and for each lacking resource.
     reasons: tuple[str, ...]
     #: A bit for each of the reasons, and for each of the resources one above them if no such node ever has enough.
     bits: IntArray

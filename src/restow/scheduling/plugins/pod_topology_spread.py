@@ -213,7 +213,7 @@ class PodTopologySpread:
         return WindowedSpread.of([constraint.at(counted) for constraint in constraints], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
-        """What one constraint says of some nodes."""
+        """The verdict of one constraint on some nodes."""
         counted = self._domains.counted(pod, term, keys)
         domains = counted.domains
         totals = domains.totals(self._arrivals(pod)) if _is_empty(term) else self._count(pod, term, domains)

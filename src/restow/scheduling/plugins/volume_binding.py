@@ -196,7 +196,7 @@ class VolumeBinding:
         return self._bound(claims.bound) * len(_UNBOUND_REASONS) + self._delayed(claims.delayed) + PASSES
 
     def _bound(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
-        """What the first claim that objects says of each node."""
+        """The verdict on each node by the first claim that objects."""
         codes = np.full(len(self._nodes), _FINE)
         for claim in claims:
             volume = self._storage.volume(claim.spec.volume_name)
@@ -207,7 +207,7 @@ class VolumeBinding:
         return codes
 
     def _delayed(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
-        """What the first claim without a volume says of each node."""
+        """The verdict on each node by the first claim without a volume."""
         codes = np.full(len(self._nodes), _FINE)
         to_match = []
         to_make: list[tuple[PersistentVolumeClaim, BoolArray]] = []

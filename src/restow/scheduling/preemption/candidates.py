@@ -45,7 +45,7 @@ class Candidates:
     violations: IntArray
 
     def at(self, position: int) -> Candidate:
-        """One of them."""
+        """The candidate at a position."""
         victims = self.victims[self.first[position] : self.first[position + 1]]
         return Candidate(int(self.nodes[position]), tuple(victims.tolist()), int(self.violations[position]))
 

@@ -152,7 +152,7 @@ class VictimSearch:
         self._followers.append(follower)
 
     def catch_up(self) -> None:
-        """Look whether budgets have changed, for those who keep what was found."""
+        """Check whether budgets changed, and call the followers."""
         nodes = self._disruption.catch_up()
         if len(nodes):
             for follower in self._followers:
@@ -213,7 +213,7 @@ def _selection(budget: PodDisruptionBudget) -> tuple[str, LabelSelector | None]:
 
 
 def _said(budget: PodDisruptionBudget) -> tuple[int, Mapping[str, object]]:
-    """What a budget says of these pods now."""
+    """A budget's state now: ``disruptionsAllowed`` and ``disruptedPods``."""
     return budget.status.disruptions_allowed, budget.status.disrupted_pods or {}
 
 

@@ -1,7 +1,7 @@
 """How long a pod waits after an attempt that failed.
 
-The wait doubles with every rejection, up to a maximum. Errors are counted apart, because an API server in trouble says
-nothing of the pod: the wait after an error goes by how many there were in a row. Waits end at whole seconds, so that all
+The wait doubles with every rejection, up to a maximum. Errors are counted apart, because trouble with the API server is
+not the pod's: the wait after an error goes by how many there were in a row. Waits end at whole seconds, so that all
 pods of one second are ordered by priority. Source: backoffQueue, Kubernetes 1.36 with SchedulerPopFromBackoffQ.
 """
 

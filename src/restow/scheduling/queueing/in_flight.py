@@ -31,7 +31,7 @@ class InFlight:
         return len(self._began)
 
     def begin(self, key: str) -> None:
-        """An attempt begins."""
+        """Record that an attempt begins."""
         self._began[key] = self._forgotten + len(self._events)
 
     def note(self, event: ClusterEvent) -> None:

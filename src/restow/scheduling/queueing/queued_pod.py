@@ -51,7 +51,7 @@ class QueuedPod:
 
     @property
     def failures(self) -> int:
-        """What the wait before the next attempt goes by."""
+        """The number of failures that the wait before the next attempt depends on."""
         return self.errors or self.rejections
 
     @property

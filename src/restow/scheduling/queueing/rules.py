@@ -1,4 +1,4 @@
-"""What the plugins of the profiles say of waiting pods: which may be tried at all, and which events help which.
+"""Queueing rules of the plugins in the profiles: which pods may be tried at all, and which events help which.
 
 The queue knows no plugin by name. Source: isPodWorthRequeuing and runPreEnqueuePlugins, Kubernetes 1.36.
 """

@@ -62,7 +62,7 @@ class SchedulingQueue:
     """The pods that wait for a node; it changes with each of its methods."""
 
     def __init__(self, rules: QueueingRules, now: float, settings: QueueSettings | None = None) -> None:
-        #: What the plugins say of waiting pods.
+        #: The plugins' rules for waiting pods.
         self.rules = rules
         self._settings = settings or QueueSettings()
         self._started = now

@@ -158,7 +158,7 @@ class Sampling:
 
 
 def _by_node(visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc, nodes: int) -> npt.NDArray[Any]:
-    """What is said of entries in visiting order, by node; the first ones stand there twice."""
+    """Values in visiting order, by node; the first ones stand there twice."""
     count = len(visited)
     once = entries[:count].copy()
     again = entries[count:]

@@ -100,7 +100,7 @@ class _Trial:
         self.state.create_node(read_node(as_read("Node", node)).row)
 
     def place(self, pod: int) -> bool:
-        """Have a pod be on the first node where it fits, if there is one."""
+        """Place a pod on the first node where it fits, if there is one."""
         fitting = self.schedulers.fitting(pod) if self.schedulers.knows(pod) else np.zeros(0, dtype=bool)
         if fitting.any():
             self.state.place(pod, int(np.flatnonzero(fitting)[0]))
@@ -109,7 +109,7 @@ class _Trial:
 
 @dataclass(slots=True)
 class ClusterAutoscaler:
-    """The controller."""
+    """The controller in the simulation."""
 
     simulation: Simulation
     settings: ClusterAutoscalerSettings

@@ -28,7 +28,7 @@ _MINUTE: Final = 60 * SECOND
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     CronJobController(simulation)
 
 

@@ -52,7 +52,7 @@ class _OnNode:
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     DaemonSetController(simulation)
 
 

@@ -36,7 +36,7 @@ _NOT_COPIED: Final = frozenset(
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     DeploymentController(simulation)
 
 

@@ -32,7 +32,7 @@ class _NoScaleError(Exception):
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     DisruptionController(simulation)
 
 

@@ -62,7 +62,7 @@ class Scaled:
 
 @dataclass(slots=True)
 class HorizontalPodAutoscalers:
-    """The controller."""
+    """The controller in the simulation."""
 
     simulation: Simulation
     settings: AutoscalerSettings = AutoscalerSettings()
@@ -71,7 +71,7 @@ class HorizontalPodAutoscalers:
     _past: defaultdict[str, Past] = field(default_factory=lambda: defaultdict(Past))
 
     def start(self) -> None:
-        """Look at all objects after each period."""
+        """Sync all objects after each period."""
         self.simulation.clock.every(self.settings.sync_period, self._look)
 
     def _look(self) -> None:

@@ -68,7 +68,7 @@ class _Failures:
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     JobController(simulation)
 
 

@@ -24,7 +24,7 @@ _AGAIN: Final = 15 * SECOND
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     NamespaceController(simulation)
 
 

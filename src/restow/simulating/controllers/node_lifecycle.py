@@ -161,7 +161,7 @@ def _interval(troubles: Sequence[bool]) -> int | None:
 
 
 def _trouble(node: Node) -> str:
-    """The taint of a node that is not ready; empty for one that is, or that says nothing of it."""
+    """The taint of a node that is not ready; empty for a ready one, or one without the condition."""
     ready = status_of(node.status.conditions, "Ready", "True")
     return {"True": "", "False": NOT_READY}.get(ready, UNREACHABLE)
 

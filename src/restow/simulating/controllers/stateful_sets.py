@@ -44,7 +44,7 @@ POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     StatefulSetController(simulation)
 
 

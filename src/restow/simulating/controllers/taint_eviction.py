@@ -25,7 +25,7 @@ _EXPELS = "NoExecute"
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     TaintEviction(simulation)
 
 

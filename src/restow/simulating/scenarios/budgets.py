@@ -52,7 +52,7 @@ class BlockedBudgetTracker:
     _histories: dict[BudgetKey, _BudgetHistory] = field(default_factory=dict)
 
     def take(self, time: int, budgets: Mapping[BudgetKey, bool]) -> None:
-        """Take in which budgets allow no disruption from a time on, and which do (or are gone)."""
+        """Record which budgets allow no disruption from a time on, and which do (or are gone)."""
         for key, is_blocked in budgets.items():
             self._histories.setdefault(key, _BudgetHistory()).proceed(time, is_blocked=is_blocked)
 

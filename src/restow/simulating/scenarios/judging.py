@@ -64,7 +64,7 @@ class Judge:
         self._cases = [_Case(each, tally_of(each.statement.measure)) for each in self.expectations]
 
     def observe(self, observation: Observation) -> None:
-        """Take in what has changed at a moment; ValueError for one that is not later than the last."""
+        """Apply the changes of a moment; ValueError for one that is not later than the last."""
         time = observation.time
         if time <= self._time:
             raise ValueError(f"an observation of {time} after one of {self._time}")

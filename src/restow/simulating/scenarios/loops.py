@@ -145,7 +145,7 @@ class LoopDetector:
     _ended: list[EvictionLoop] = field(default_factory=list)
 
     def take(self, observation: Observation) -> None:
-        """Take in what has changed."""
+        """Apply an observation."""
         if observation.is_disturbed:
             self._forget(list(self._acted))
         self._act(observation)

@@ -34,7 +34,7 @@ from restow.simulating.store import ObjectEvent
 _BETWEEN: Final = ("ReplicaSet", "Job")
 #: The kinds that have ``replicas``.
 _COUNTING: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
-#: Who has deleted a pod, by the reason of its condition; of those who do so by themselves.
+#: Who deleted a pod, by the reason of its condition; only actors that delete by themselves.
 _DISPLACING: Final = {
     "PreemptionByScheduler": "preemption",
     "DeletionByTaintManager": "taint-eviction",
@@ -227,7 +227,7 @@ def _pod_states(pod: Pod) -> Iterator[PodState]:
 
 def _node_states(node: Node) -> Iterator[NodeState]:
     yield "any"
-    # A node that says nothing of it counts as ready, as it does to the node lifecycle controller.
+    # A node without the condition counts as ready, as it does for the node lifecycle controller.
     yield "ready" if status_of(node.status.conditions, "Ready", "True") == "True" else "unready"
     if node.spec.unschedulable:
         yield "cordoned"

@@ -85,7 +85,7 @@ class RunRecorder:
     _total_pending: int = 0
 
     def observe(self, observation: Observation) -> None:
-        """Take in what has changed at a moment."""
+        """Apply the changes of a moment."""
         self._sampler.pass_to(observation.time)
         if _is_change(observation, self._view):
             self.changed = observation.time

@@ -73,7 +73,7 @@ def config_of(scenario: Scenario, folder: Folder, default: Policy) -> ScenarioCo
 
 
 def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
-    """Have a scenario begin at a time, in nanoseconds since the epoch."""
+    """Start a scenario at a time, in nanoseconds since the epoch."""
     simulation = Simulation.at(now, scenario.seed)
     recorder = RunRecorder()
     observer = RunObserver(simulation, Judge(scenario.expectations), [recorder.observe])

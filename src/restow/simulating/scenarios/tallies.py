@@ -87,7 +87,7 @@ class _Domains:
     _levels: Counter[int] = field(default_factory=Counter)
 
     def place(self, node: str, domain: str | None) -> None:
-        """Have a node be in a domain, or in none."""
+        """Move a node to a domain, or to none."""
         old = self.of_node.pop(node, None)
         if domain is not None:
             self.of_node[node] = domain

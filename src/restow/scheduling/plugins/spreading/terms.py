@@ -151,7 +151,7 @@ class DefaultSelectors:
 
 
 def default_terms(constraints: Sequence[TopologySpreadConstraint], selector: Selector) -> SpreadTerms:
-    """What the constraints of a profile say of a pod with this default selector."""
+    """The profile's constraints for a pod with this default selector."""
     return SpreadTerms(
         hard=tuple(_term(each, selector) for each in constraints if each.when_unsatisfiable == _HARD),
         soft=tuple(_term(each, selector) for each in constraints if each.when_unsatisfiable == _SOFT),
@@ -159,7 +159,7 @@ def default_terms(constraints: Sequence[TopologySpreadConstraint], selector: Sel
 
 
 def own_terms(constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> SpreadTerms:
-    """What constraints say of the pod with these labels that has them."""
+    """The constraints of a pod with these labels."""
     hard, hard_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _HARD], labels)
     soft, soft_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _SOFT], labels)
     return SpreadTerms(hard, soft, hard_problem=hard_problem, soft_problem=soft_problem)
