@@ -20,7 +20,7 @@ _GRAPH: Final = 2 * DELIVERY
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     GarbageCollector(simulation)
 
 
@@ -72,13 +72,13 @@ class GarbageCollector:
             each = self._store.get(kind, *key)
             others = tuple(one for one in each.metadata.owner_references if one.uid != owner.metadata.uid)
             self._store.update(_owned_by(each, others))
-        self._let_go(owner, ORPHAN)
+        self._release(owner, ORPHAN)
 
     def _delete_dependents(self, kind: str, owner: Any) -> None:
-        """Delete what only an owner has that goes last, and let it go when nothing of that is left."""
+        """Foreground deletion: delete dependents without another owner; release the owner when none is left."""
         dependents = self._store.dependents(owner.metadata.uid)
         if not dependents:
-            self._let_go(owner, FOREGROUND)
+            self._release(owner, FOREGROUND)
         for of_kind, key in dependents:
             each = self._store.get(of_kind, *key)
             others = tuple(one for one in each.metadata.owner_references if one.uid != owner.metadata.uid)
@@ -89,7 +89,7 @@ class GarbageCollector:
                 inner = FOREGROUND if self._store.dependents(each.metadata.uid) else BACKGROUND
                 self._store.delete(of_kind, *key, propagation=inner)
 
-    def _let_go(self, owner: Any, finalizer: str) -> None:
+    def _release(self, owner: Any, finalizer: str) -> None:
         finalizers = tuple(each for each in owner.metadata.finalizers if each != finalizer)
         metadata = structs.replace(owner.metadata, finalizers=finalizers or None)
         self._store.update(structs.replace(owner, metadata=metadata))
