@@ -124,7 +124,7 @@ class ChangingNodes(ABC):
         if changed:
             self._take_in_resources()
             self.changes.append(NodeChange(node, NO_POD, 0, 0))
-            self.cluster.nodes.tell(changed)
+            self.cluster.nodes.notify(changed)
         return changed
 
     def _insert(self, row: NodeRow) -> int:
@@ -142,7 +142,7 @@ class ChangingNodes(ABC):
         # They are there again, and have what they had; where they never were, they have nothing.
         for pod in np.flatnonzero(self.exists & (self.node == node)).tolist():
             self._enter(pod, node, undone=True)
-        self._tell_of_positions()
+        self._notify_of_positions()
         return node
 
     def _take_out(self, node: int) -> None:
@@ -159,11 +159,11 @@ class ChangingNodes(ABC):
             places[places == node] = away
             places[places > node] -= 1
         self._residents.take_out(node)
-        self._tell_of_positions()
+        self._notify_of_positions()
 
-    def _tell_of_positions(self) -> None:
+    def _notify_of_positions(self) -> None:
         self._changed = (-1, -1), np.zeros(0, dtype=np.int64)
-        self.cluster.nodes.tell(NodePart.POSITION)
+        self.cluster.nodes.notify(NodePart.POSITION)
 
     def _take_in_resources(self) -> None:
         """Sum up resources that no node and no pod has named before."""

@@ -121,7 +121,7 @@ class Nodes:
         """Drop all subscribers so far."""
         self._followers.clear()
 
-    def tell(self, parts: NodePart) -> None:
+    def notify(self, parts: NodePart) -> None:
         """Notify subscribers that some parts changed."""
         for followed, forget in self._followers:
             if followed & parts:
@@ -234,7 +234,7 @@ class Nodes:
         """Have rows for resources that no node has, in arrays of our own."""
         if names:
             self._add_rows(names)
-            self.tell(NodePart.AMOUNTS)
+            self.notify(NodePart.AMOUNTS)
 
     def _add_rows(self, names: Sequence[str]) -> None:
         more = ((0, len(names)), (0, 0))

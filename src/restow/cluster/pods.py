@@ -192,7 +192,7 @@ class Pods:
         for name in _COLUMNS:
             column = getattr(self, name)
             column[new] = changed[name] if name in changed else column[pod]
-        self._tell_followers(new)
+        self._notify_followers(new)
         self.copied = CopiedRow(new, pod, frozenset(changed))
         if is_first:
             self._fill_spare_rows(new)
@@ -224,9 +224,9 @@ class Pods:
             self._own()
         for name, value in row.items():
             getattr(self, name)[pod] = value
-        self._tell_followers(pod)
+        self._notify_followers(pod)
 
-    def _tell_followers(self, pod: int) -> None:
+    def _notify_followers(self, pod: int) -> None:
         """A row is written."""
         self.written.append(pod)
         for kept in self.followers:

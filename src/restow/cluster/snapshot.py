@@ -243,12 +243,12 @@ class ClusterStore:
         if not beyond:
             return pods, {}
         keys = {(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]): pod for pod in beyond}
-        told = {
+        reasons = {
             ("Pod", *key): f"{title('Pod', *key)}: with the other pods of its node, {beyond[pod]} is more than "
             f"{LARGEST}, the most that int64 holds"
             for key, pod in keys.items()
         }
-        return self._pods.columns(index, keys.keys()), told
+        return self._pods.columns(index, keys.keys()), reasons
 
 
 def _update(known: dict[K, V], given: Sequence[tuple[K, V]]) -> int:

@@ -152,7 +152,7 @@ class _Faults:
 
     first: str = ""
     #: Whether the fault was reported.
-    told: bool = False
+    reported: bool = False
 
     def add(self, what: str, error: BaseException) -> None:
         self.first = self.first or f"{what} raised {described(error)}"
@@ -222,8 +222,8 @@ def _watch(function: Callable[[View, Any], LandingCheck], view: View, args: Any)
     faults = _Faults()
 
     def noted(found: R) -> R:
-        if faults.first and not faults.told:
-            faults.told = True
+        if faults.first and not faults.reported:
+            faults.reported = True
             view.note(f"{faults.first}: what it would say about other strategies' moves is not known")
         return found
 

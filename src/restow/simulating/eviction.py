@@ -54,8 +54,8 @@ def _charged(store: Store, pod: Pod) -> EvictionAnswer | None:
     """Charge the budget of a pod; an answer if it does not allow the eviction."""
     covering = store.selecting("PodDisruptionBudget", pod)
     if len(covering) > 1:
-        told = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        return EvictionAnswer(INTERNAL_ERROR, told)
+        message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        return EvictionAnswer(INTERNAL_ERROR, message)
     if not covering or _needs_none(pod, covering[0]):
         return None
     refused = _refusal(covering[0])

@@ -190,7 +190,7 @@ class Kubelets:
             self._later(pod, RUN_FOR, self._settings.run, self._complete)
 
     def _complete(self, pod: Pod) -> None:
-        code = _told(pod, EXIT_CODE, int, 0)
+        code = _annotated(pod, EXIT_CODE, int, 0)
         self.end_containers(pod, ContainerStateTerminated("Error" if code else "Completed", code))
 
     def end_containers(self, pod: Pod, ending: ContainerStateTerminated) -> None:
@@ -257,7 +257,7 @@ class Kubelets:
 
     def _delay(self, pod: Pod, annotation: str, default: int) -> int:
         """What an annotation says, in nanoseconds."""
-        return max(0, _told(pod, annotation, parse_duration, default))
+        return max(0, _annotated(pod, annotation, parse_duration, default))
 
 
 def is_running(pod: Pod) -> bool:
@@ -271,7 +271,7 @@ def _restarts(pod: Pod) -> int:
     return sum(each.restart_count for each in pod.status.container_statuses or ())
 
 
-def _told(pod: Pod, annotation: str, read: Callable[[str], int], default: int) -> int:
+def _annotated(pod: Pod, annotation: str, read: Callable[[str], int], default: int) -> int:
     """What an annotation says; one that cannot be read says nothing."""
     text = pod.metadata.annotation(annotation)
     try:

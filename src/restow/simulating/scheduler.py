@@ -103,21 +103,21 @@ class SchedulerActor:
             self.queue.update(new, self._now())
         elif old is not None:
             self.queue.delete(old.uid)
-        self._tell(pod_events(old, new))
+        self._notify(pod_events(old, new))
 
     def _on_node_event(self, event: ObjectEvent) -> None:
         # A pod that comes meanwhile is tried on what there is by then.
         if len(self.queue):
             events = node_events(_node(event.old), _node(event.new))
-            self._clock.after(DELIVERY, lambda: self._tell(events))
+            self._clock.after(DELIVERY, lambda: self._notify(events))
 
     def _on_other_event(self, event: ObjectEvent) -> None:
         if len(self.queue):
             old, new = (None if each is None else as_read(event.kind, each) for each in (event.old, event.new))
             events = object_events(RESOURCES[event.kind], old, new)
-            self._clock.after(DELIVERY, lambda: self._tell(events))
+            self._clock.after(DELIVERY, lambda: self._notify(events))
 
-    def _tell(self, events: Iterable[ClusterEvent]) -> None:
+    def _notify(self, events: Iterable[ClusterEvent]) -> None:
         for event in events:
             self.queue.on_event(event, self._now())
         self._go_on()

@@ -120,7 +120,7 @@ class SimulatedCluster:
 
     def _on_other_event(self, event: ObjectEvent) -> None:
         state, old, new = self.state, event.old, event.new
-        if old is not None and new is not None and event.kind in _SPEC_ONLY and _told(old) == _told(new):
+        if old is not None and new is not None and event.kind in _SPEC_ONLY and _relevant(old) == _relevant(new):
             return
         state.put(event.kind, key_of(new or old), None if new is None else as_read(event.kind, new))
         if event.kind in _KEPT:
@@ -140,7 +140,7 @@ def as_read(kind: str, manifest: Manifest) -> Any:
     return msgspec.convert(document_of(manifest), KINDS[kind])
 
 
-def _told(manifest: Any) -> tuple[Any, ...]:
+def _relevant(manifest: Any) -> tuple[Any, ...]:
     """What decisions read of an object of which they read no status."""
     metadata = manifest.metadata
     spec = getattr(manifest, "spec", None)

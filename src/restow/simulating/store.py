@@ -251,7 +251,7 @@ class Store:
         new = structs.replace(new, metadata=structs.replace(new.metadata, resource_version=str(self._version)))
         self._objects[kind][new.metadata.namespace][new.metadata.name] = new
         self._index(kind, old, new)
-        self._tell(ObjectEvent(kind, old, new))
+        self._notify(ObjectEvent(kind, old, new))
         return new
 
     def _remove(self, kind: str, old: Any) -> None:
@@ -261,7 +261,7 @@ class Store:
         self._gone[1][kind, key_of(old)] += 1
         self._version += 1
         self._index(kind, old, None)
-        self._tell(ObjectEvent(kind, old, None))
+        self._notify(ObjectEvent(kind, old, None))
 
     def _index(self, kind: str, old: Any, new: Any) -> None:
         if kind == "Pod":
@@ -281,7 +281,7 @@ class Store:
             if after:
                 self._labelled.add(after)
 
-    def _tell(self, event: ObjectEvent) -> None:
+    def _notify(self, event: ObjectEvent) -> None:
         for subscriber in (*self._of_all_kinds, *self._subscribers.get(event.kind, ())):
             subscriber(event)
 

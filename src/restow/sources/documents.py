@@ -96,8 +96,8 @@ class LoadReport:
             f"objects given more than once (the last one counts): {self.replaced}" * bool(self.replaced),
             f"pods on nodes that the input does not hold: {self.on_unknown_nodes}" * bool(self.on_unknown_nodes),
         ]
-        told = "; ".join(filter(None, parts))
-        return (*((f"{self.origin()}: {told}",) if told else ()), *left_out_notes(self.left_out))
+        text = "; ".join(filter(None, parts))
+        return (*((f"{self.origin()}: {text}",) if text else ()), *left_out_notes(self.left_out))
 
 
 def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster, LoadReport]:

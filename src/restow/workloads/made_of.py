@@ -65,7 +65,9 @@ class Templates:
                 return MadeOf(found.spec.template, found.spec.template, caveat=caveat, lacks=lacks)
         return MadeOf(found.spec.template, found.spec.template)
 
-    def told_apart(self, owner: OwnerReference, namespace: str, name: str, labels: Mapping[str, str]) -> Hashable:
+    def distinguishing_key(
+        self, owner: OwnerReference, namespace: str, name: str, labels: Mapping[str, str]
+    ) -> Hashable:
         """In what the pods of one controller differ for ``of``."""
         own_hash = labels.get(REVISION_HASH), TEMPLATE_HASH in labels
         if owner.kind != "StatefulSet":

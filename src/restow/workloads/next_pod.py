@@ -132,8 +132,8 @@ class NextPods:
         assert owner is not None
         namespace = pods.tables.namespaces[pods.namespace[pod]]
         labels = pods.tables.labels[pods.labels[pod]]
-        told = self._templates.told_apart(owner, namespace, pods.names[pod], labels)
-        key = int(pods.owners[pod]), int(pods.namespace[pod]), told
+        distinguishing = self._templates.distinguishing_key(owner, namespace, pods.names[pod], labels)
+        key = int(pods.owners[pod]), int(pods.namespace[pod]), distinguishing
         known = self._made.get(key)
         if known is None:
             made = self._templates.of(owner, namespace, pods.names[pod], labels)

@@ -73,7 +73,7 @@ class ReplacementPolicies:
 
     def _find(self, pod: int) -> ReplacementPolicy:
         owner = owner_of(self._pods, pod)
-        controller = _nobody if owner is None else self._controller(pod, owner)
+        controller = _creates_nothing if owner is None else self._controller(pod, owner)
         over = self._pods.is_over(pod)
         if not over and controller((_TERMINATING,)).create:
             return ReplacementPolicy.OVERLAPPING
@@ -86,7 +86,7 @@ class ReplacementPolicies:
         namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
         found = self._cluster.kind(owner.kind).get((namespace, owner.name)) if owner.kind in _KINDS else None
         if found is not None and found.metadata.deletion_timestamp is not None:
-            return _nobody
+            return _creates_nothing
         match owner.kind:
             case "DaemonSet":
                 return partial(daemon_set, _ONE_NODE, _ONE_NODE)
@@ -99,7 +99,7 @@ class ReplacementPolicies:
         return partial(replica_set, _at_most_one(found), now=0)
 
 
-def _nobody(_pods: Sequence[ControlledPod]) -> Actions:
+def _creates_nothing(_pods: Sequence[ControlledPod]) -> Actions:
     """A controller that creates nothing."""
     return NOTHING
 

@@ -75,9 +75,9 @@ class Replacements:
         return tuple(sorted(changes.items())), caveat
 
     def _create(self, pod: int) -> int:
-        return self._state.reserve(pod, self._anew(pod), list(self._own_claims(pod)))
+        return self._state.reserve(pod, self._new_values(pod), list(self._own_claims(pod)))
 
-    def _anew(self, pod: int) -> PodRow:
+    def _new_values(self, pod: int) -> PodRow:
         """The columns in which a pod that its controller creates again differs."""
         # The replacement of a replacement is made of the same template.
         new = {} if self._pods.is_replacement(pod) else self.next_pod(pod).changes

@@ -66,7 +66,7 @@ class ChangeSearch:
         lifted = self._evictor_fixes.of(gates.checks)
         if lifted is None or gates.placement.code in PLAN_WIDE:
             return ()
-        first = (*lifted, *self._higher_limits(gates), *_told_of(gates.missing))
+        first = (*lifted, *self._higher_limits(gates), *_with_kinds(gates.missing))
         found: list[SuggestedChange] = []
         with suppress(TrialsUsedUpError):
             for change in self._found(first):
@@ -174,7 +174,7 @@ def _without_name(option: Option) -> str:
     return step.message.replace(step.node or "", "")
 
 
-def _told_of(kinds: Sequence[str]) -> Iterator[Fix]:
+def _with_kinds(kinds: Sequence[str]) -> Iterator[Fix]:
     """For kinds that the input lacks, the change in the best case: that there are no such objects."""
     if kinds:
 

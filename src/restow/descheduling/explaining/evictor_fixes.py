@@ -84,7 +84,7 @@ class EvictorFixes:
             # The threshold is a part of that protection.
             codes = [each for each in codes if each != RefusalCode.PRIORITY_THRESHOLD]
         found = [self._lifted(each) for each in codes]
-        found += [self._told_of(each) for each in dict.fromkeys(each.missing for each in failing if each.missing)]
+        found += [self._with_kind(each) for each in dict.fromkeys(each.missing for each in failing if each.missing)]
         return None if None in found else [each for each in found if each is not None]
 
     def _lifted(self, code: RefusalCode) -> Fix | None:
@@ -138,7 +138,7 @@ class EvictorFixes:
 
         return Fix(Step("protection", "with groups: together in the policy's restow section"), edit)
 
-    def _told_of(self, kind: str) -> Fix:
+    def _with_kind(self, kind: str) -> Fix:
         """For a kind that the input lacks, the best case: the check that needs it passes."""
         edits = {
             "PodDisruptionBudget": self._on_policy(without_protection, "PodsWithoutPDB"),

@@ -97,9 +97,9 @@ def _evictor(checks: Sequence[CheckResult]) -> StageResult:
     failing = [each for each in checks if not each.passes]
     if not failing:
         return StageResult(Stage.EVICTOR, True, f"passes {len(checks)} of {len(checks)} checks")
-    told = "; ".join(each.message for each in failing)
+    text = "; ".join(each.message for each in failing)
     passes = None if failing[0].code == RefusalCode.UNKNOWN else False
-    return StageResult(Stage.EVICTOR, passes, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
+    return StageResult(Stage.EVICTOR, passes, f"fails {len(failing)} of {len(checks)} checks: {text}", failing[0].code)
 
 
 def _limit(what_if: WhatIf, pod: int, uses: Sequence[LimitUse]) -> StageResult:
@@ -152,8 +152,8 @@ def _placement(what_if: WhatIf, response: Response, refusal: Reason | None) -> S
     if stage == Stage.BUDGET:
         return StageResult(Stage.PLACEMENT, True, fitting)
     # The reasons for the other nodes are listed node by node.
-    told = "" if code == RefusalCode.NO_FIT else f"; {message.partition('; the other nodes:')[0]}"
-    return StageResult(Stage.PLACEMENT, False, f"{fitting}{told}", code)
+    text = "" if code == RefusalCode.NO_FIT else f"; {message.partition('; the other nodes:')[0]}"
+    return StageResult(Stage.PLACEMENT, False, f"{fitting}{text}", code)
 
 
 def _landing(what_if: WhatIf, landing: Landing) -> str:

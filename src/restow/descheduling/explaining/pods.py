@@ -216,12 +216,12 @@ class _Details:
 
     def of(self, nodes: list[int]) -> dict[str, str]:
         """The details by node name; nodes without any are left out."""
-        told = {self._nodes.names[node]: self._of(node, self._answer.rejections_by_node[node][0]) for node in nodes}
-        return {name: text for name, text in told.items() if text}
+        texts = {self._nodes.names[node]: self._of(node, self._answer.rejections_by_node[node][0]) for node in nodes}
+        return {name: text for name, text in texts.items() if text}
 
     def _of(self, node: int, rejection: PluginRejection) -> str:
         if rejection.plugin == node_resources_fit.NAME:
-            return self._shortfall.told(node)
+            return self._shortfall.text(node)
         if rejection.plugin == taint_toleration.NAME:
             return ", ".join(self._untolerated(node))
         if rejection.plugin in {volume_binding.NAME, volume_zone.NAME}:

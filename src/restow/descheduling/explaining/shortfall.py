@@ -69,9 +69,9 @@ class Shortfall:
         used = before.running[node] if row == PODS else before.requested[row, node]
         return self._used(row, node) - int(used)
 
-    def told(self, node: int) -> str:
+    def text(self, node: int) -> str:
         """What the pod needs and what is free, for people."""
-        return ", ".join(self._told(row, node) for row in self._rows(self.answer.rejections_by_node[node]))
+        return ", ".join(self._text(row, node) for row in self._rows(self.answer.rejections_by_node[node]))
 
     def sentence(self, needs: Mapping[int, int]) -> str:
         """Amounts for people: ``500m more CPU and 4.9Gi more memory``."""
@@ -106,7 +106,7 @@ class Shortfall:
         rows = [PODS] if _TOO_MANY in reasons else []
         return rows + [row for name in names if (row := self.state.cluster.nodes.resource(name)) is not None]
 
-    def _told(self, row: int, node: int) -> str:
+    def _text(self, row: int, node: int) -> str:
         name = self._name(row)
         if row == PODS:
             return f"holds {int(self.answer.running[node])} of {self.state.cluster.nodes.allocatable[row, node]} pods"

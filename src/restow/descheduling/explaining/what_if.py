@@ -220,11 +220,11 @@ class _Proof:
         landing = made.reason if isinstance(made, Obstacle) else made[0]
         self._state.undo(mark)
         decision = self._prover.answer(suggestion.pod)
-        answer = self._told(landing, decision, suggestion, source)
+        answer = self._answer(landing, decision, suggestion, source)
         self._state.undo(mark)
         return answer
 
-    def _told(
+    def _answer(
         self, landing: Landing | Reason, decision: SchedulingDecision | None, suggestion: Suggestion, source: int
     ) -> ReplacementAnswer:
         """Everything that must be read while the replacement is in the state."""

@@ -94,9 +94,9 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
         if used is None and task.usage.of_pod:
             continue
         where = partial(task.takes, used), partial(task.worse, node), partial(task.cost, used)
-        told = used if task.usage.origins else None
+        measured = used if task.usage.origins else None
         pending = PendingFilters.PRE_EVICTION
-        verdict = yield Suggestion(pod, reason, PlacementConstraint.BETTER, pending, *where, used=told)
+        verdict = yield Suggestion(pod, reason, PlacementConstraint.BETTER, pending, *where, used=measured)
         if verdict is Verdict.TOTAL_LIMIT:
             return True
         if verdict is Verdict.NODE_LIMIT:

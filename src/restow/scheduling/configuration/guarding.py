@@ -130,9 +130,9 @@ class Guarded:
         self._normalises = made.has("normalize_score")
         #: The fault when it was notified of a pod: from then on its counts are useless.
         self._lost: PluginError | None = None
-        self._follower = Follower(state, self._tell) if made.has("add_pod") else None
+        self._follower = Follower(state, self._notify) if made.has("add_pod") else None
         if self._follower is not None:
-            self._tell_of_all()
+            self._notify_of_all()
 
     def applies_to(self, _pod: int) -> bool:
         """Every pod; those that it skips are skipped in ``prefilter``."""
@@ -216,14 +216,14 @@ class Guarded:
         self._made.renew()
         follower.skip()
         self._lost = None
-        self._tell_of_all()
+        self._notify_of_all()
 
-    def _tell_of_all(self) -> None:
+    def _notify_of_all(self) -> None:
         placed = self._state.holds_resources() & (self._state.node >= 0)
         for pod in self._state.cluster.pods.where(placed).tolist():
-            self._tell(NodeChange(int(self._state.node[pod]), pod, 1, 1))
+            self._notify(NodeChange(int(self._state.node[pod]), pod, 1, 1))
 
-    def _tell(self, change: NodeChange) -> None:
+    def _notify(self, change: NodeChange) -> None:
         """Notify the plugin that a pod came or went; finished pods hold nothing on any node."""
         if self._lost is None and not self._made.is_outdated and self._state.holds[change.pod]:
             try:

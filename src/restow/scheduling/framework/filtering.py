@@ -180,23 +180,23 @@ class Filters:
         passes = np.ones(len(self._everywhere), dtype=bool) if asked.allowed is None else asked.allowed.copy()
         for layer in layers:
             passes &= layer < 0
-        told = list(self._ask_others(asked, passes))
+        answers = list(self._ask_others(asked, passes))
         kept = self._filter_kept(asked) if by_usage is None else {}
         for node, category in kept.items():
             passes[node] = category == PASSES
         excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
 
-        def tell() -> Categories:
+        def build() -> Categories:
             verdict = merged(layers, len(passes))
             if excluded is not None:
                 verdict[excluded[0]] = excluded[1]
-            for nodes, categories in told:
+            for nodes, categories in answers:
                 verdict[nodes] = categories
             for node, category in kept.items():
                 verdict[node] = category
             return verdict
 
-        return LateVerdicts(passes, tell, self.rejections, asked.allowed)
+        return LateVerdicts(passes, build, self.rejections, asked.allowed)
 
     def only_usage(self, asked: PreFilterResult) -> UsagePlugin | None:
         """The plugin that looks at sums of the pods on nodes, where no other one looks at pods; None where one does."""

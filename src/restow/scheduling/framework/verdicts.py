@@ -67,25 +67,25 @@ class Verdicts:
 
 
 class LateVerdicts(Verdicts):
-    """Verdicts that are built when read; ``tell`` must not read anything that changes."""
+    """Verdicts that are built when read; ``build`` must not read anything that changes."""
 
     def __init__(
         self,
         passes: BoolArray,
-        tell: Callable[[], Categories],
+        build: Callable[[], Categories],
         rejections: Sequence[PluginRejection],
         allowed: BoolArray | None = None,
     ) -> None:
         super().__init__(np.zeros(0, dtype=np.int64), rejections, allowed=allowed)
         self._verdict = None
-        self._tell = tell
+        self._build = build
         self.passes = passes
 
     @property
     def verdict(self) -> Categories:
         """The category of every node."""
         if self._verdict is None:
-            self._verdict = self._tell()
+            self._verdict = self._build()
         return self._verdict
 
 

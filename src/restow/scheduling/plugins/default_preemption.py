@@ -120,12 +120,12 @@ class DefaultPreemption:
     def _is_preempted(self, pod: int) -> bool:
         """Whether a pod is on its way out because another one preempted it."""
         conditions = self._pods.tables.conditions[self._pods.conditions[pod]]
-        return bool(self._state.terminating[pod]) and any(map(_tells_preemption, conditions))
+        return bool(self._state.terminating[pod]) and any(map(_shows_preemption, conditions))
 
 
-def _tells_preemption(condition: Condition) -> bool:
-    told = (condition.type, condition.status, condition.reason)
-    return told == ("DisruptionTarget", "True", "PreemptionByScheduler")
+def _shows_preemption(condition: Condition) -> bool:
+    shown = (condition.type, condition.status, condition.reason)
+    return shown == ("DisruptionTarget", "True", "PreemptionByScheduler")
 
 
 def _resolvable(verdicts: Verdicts) -> BoolArray:

@@ -81,11 +81,11 @@ class TaintToleration:
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer untolerated PreferNoSchedule taints are better."""
-        return MAX_SCORE if self._unwelcoming(pod) is None else among(self, pod, nodes, len(self._nodes))
+        return MAX_SCORE if self._soft_counts(pod) is None else among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int:
         """The scores of all nodes."""
-        raw = self._unwelcoming(pod)
+        raw = self._soft_counts(pod)
         if raw is None:
             return MAX_SCORE
         key = self.key(pod), int((raw * feasible).max())
@@ -97,13 +97,13 @@ class TaintToleration:
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
         """The scores in windows of the nodes."""
-        raw = self._unwelcoming(pod)
+        raw = self._soft_counts(pod)
         return None if raw is None else Peaked.of(raw[nodes], partial(scaled, reverse=True))
 
     def _forget(self) -> None:
         self._untolerated, self._soft, self._scores = {}, {}, LruCache()
 
-    def _unwelcoming(self, pod: int) -> Scores | None:
+    def _soft_counts(self, pod: int) -> Scores | None:
         """The soft taints of each node that are not tolerated; None where there are none."""
         key = self.key(pod)
         if key not in self._soft:

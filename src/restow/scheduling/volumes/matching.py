@@ -98,7 +98,7 @@ class Provisioning:
     def has_room(self, claim: PersistentVolumeClaim) -> BoolArray:
         """Where storage is left for the claim, bool[node]; everywhere if its driver does not report it."""
         storage_class = self._storage.storage_class(class_of_claim(claim))
-        if storage_class is None or not self._tells_capacity(storage_class.provisioner) or not _says_size(claim):
+        if storage_class is None or not self._publishes_capacity(storage_class.provisioner) or not _says_size(claim):
             return np.ones(len(self._nodes), dtype=bool)
         room = np.zeros(len(self._nodes), dtype=bool)
         capacities: Mapping[tuple[str, str], CSIStorageCapacity] = self._cluster.kind("CSIStorageCapacity")
@@ -107,7 +107,7 @@ class Provisioning:
                 room |= self._reach_of(key, capacity)
         return room
 
-    def _tells_capacity(self, driver: str) -> bool:
+    def _publishes_capacity(self, driver: str) -> bool:
         found: CSIDriver | None = self._cluster.kind("CSIDriver").get(("", driver))
         return found is not None and bool(found.spec.storage_capacity)
 

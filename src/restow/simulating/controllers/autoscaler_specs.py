@@ -148,8 +148,8 @@ def tolerance_of(spec: AutoscalerSpec, default: float) -> Tolerance:
     """What changes nothing in each direction."""
     if spec.behavior is None:
         return Tolerance(default, default)
-    told = (spec.behavior.scale_down.tolerance, spec.behavior.scale_up.tolerance)
-    return Tolerance(*(default if each is None else parse_quantity(each).nano / NANO_PER_UNIT for each in told))
+    tolerances = (spec.behavior.scale_down.tolerance, spec.behavior.scale_up.tolerance)
+    return Tolerance(*(default if each is None else parse_quantity(each).nano / NANO_PER_UNIT for each in tolerances))
 
 
 def _rules(written: WrittenRules, default: ScalingRules) -> ScalingRules:

@@ -83,15 +83,15 @@ class CronJobController:
         return self._store.get("Job", found.metadata.namespace, _job_name(found, due)) is not None
 
     def _create(self, found: CronJob, due: int) -> Job:
-        told = found.spec.job_template
+        given = found.spec.job_template
         metadata = Metadata(
             name=_job_name(found, due),
             namespace=found.metadata.namespace,
-            labels=told.metadata.labels,
-            annotations={**(told.metadata.annotations or {}), SCHEDULED: format_time(due)},
+            labels=given.metadata.labels,
+            annotations={**(given.metadata.annotations or {}), SCHEDULED: format_time(due)},
             owner_references=(reference_to(KIND, found),),
         )
-        created: Job = self._store.create(Job(metadata, told.spec))
+        created: Job = self._store.create(Job(metadata, given.spec))
         return created
 
     def _note_start(self, found: CronJob, due: int, active: Sequence[Job]) -> None:

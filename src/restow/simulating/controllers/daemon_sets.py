@@ -163,10 +163,10 @@ class DaemonSetController:
         return True
 
     def _create(self, found: DaemonSet, revision: ControllerRevision, node: str) -> None:
-        told = found.spec.template
-        spec = {**told.spec, "affinity": _pinned(told.spec.get("affinity") or {}, node)}
-        spec["tolerations"] = [*(told.spec.get("tolerations") or ()), *_added(told.spec)]
-        template = PodTemplate(told.metadata, spec)
+        given = found.spec.template
+        spec = {**given.spec, "affinity": _pinned(given.spec.get("affinity") or {}, node)}
+        spec["tolerations"] = [*(given.spec.get("tolerations") or ()), *_added(given.spec)]
+        template = PodTemplate(given.metadata, spec)
         self._store.create(pod_from(template, KIND, found, labels={REVISION_HASH: hash_of(revision)}))
 
     def _by_node(self, pods: Sequence[Pod], revision: ControllerRevision) -> Mapping[str, _OnNode]:

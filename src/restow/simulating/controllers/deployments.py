@@ -139,8 +139,8 @@ class DeploymentController:
         made = free_hash(self._store, "ReplicaSet", found)
         labels = {**(found.spec.template.metadata.labels or {}), HASH: made}
         template = PodTemplate(structs.replace(found.spec.template.metadata, labels=labels), found.spec.template.spec)
-        told = found.spec.selector or LabelSelector()
-        selector = structs.replace(told, match_labels={**(told.match_labels or {}), HASH: made})
+        given = found.spec.selector or LabelSelector()
+        selector = structs.replace(given, match_labels={**(given.match_labels or {}), HASH: made})
         metadata = Metadata(
             name=f"{found.metadata.name}-{made}",
             namespace=found.metadata.namespace,
@@ -195,9 +195,9 @@ def _is_of(found: Deployment, each: ReplicaSet) -> bool:
     """Whether a ReplicaSet has the template of the Deployment."""
     own = each.spec.template.metadata.labels or {}
     labels = {name: value for name, value in own.items() if name != HASH}
-    told = found.spec.template
-    same = each.spec.template.spec == told.spec and labels == (told.metadata.labels or {})
-    return same and each.spec.template.metadata.annotations == told.metadata.annotations
+    given = found.spec.template
+    same = each.spec.template.spec == given.spec and labels == (given.metadata.labels or {})
+    return same and each.spec.template.metadata.annotations == given.metadata.annotations
 
 
 def _is_scaled(found: Deployment, sets: Sequence[ReplicaSet]) -> bool:

@@ -55,8 +55,8 @@ def notes(job: Job, replaced: Pod | None) -> dict[str, str]:
         return {FAILURES: "0"}
     is_ignored = verdict(job, replaced) is PodVerdict.IGNORED
     ignored = _number(replaced, IGNORED) + is_ignored
-    told = {FAILURES: str(_number(replaced, FAILURES) + (not is_ignored))}
-    return told | ({IGNORED: str(ignored)} if ignored else {})
+    annotations = {FAILURES: str(_number(replaced, FAILURES) + (not is_ignored))}
+    return annotations | ({IGNORED: str(ignored)} if ignored else {})
 
 
 def _failures(pod: Pod) -> int:

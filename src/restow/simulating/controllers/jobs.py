@@ -214,15 +214,15 @@ class JobController:
         return back_off(failures.in_a_row, failures.last, self._clock.now)
 
     def _create(self, job: Job, index: int | None, replaced: Pod | None) -> None:
-        told = job.spec.template
+        given = job.spec.template
         metadata = TemplateMetadata(
-            told.metadata.labels, told.metadata.annotations, (*(told.metadata.finalizers or ()), TRACKING)
+            given.metadata.labels, given.metadata.annotations, (*(given.metadata.finalizers or ()), TRACKING)
         )
         if index is None:
-            self._store.create(pod_from(PodTemplate(metadata, told.spec), KIND, job))
+            self._store.create(pod_from(PodTemplate(metadata, given.spec), KIND, job))
             return
         own = {INDEX: str(index)}
-        spec = {**told.spec, "hostname": f"{job.metadata.name}-{index}"}
+        spec = {**given.spec, "hostname": f"{job.metadata.name}-{index}"}
         notes = {**own, **job_indexes.notes(job, replaced)}
         pod = pod_from(PodTemplate(metadata, spec), KIND, job, labels=own, annotations=notes)
         named = structs.replace(pod.metadata, generate_name=f"{job.metadata.name}-{index}-")

@@ -63,8 +63,8 @@ def current_revision(store: Store, kind: str, controller: Any, selector: Selecto
             newest = each if each.revision == last else structs.replace(each, revision=last + 1)
             written: ControllerRevision = store.update(newest)
             return written
-    told = None if known else _told_by_pods(store, controller)
-    return _created(store, kind, controller, last + 1, told or free_hash(store, _KIND, controller))
+    shown = None if known else _shown_by_pods(store, controller)
+    return _created(store, kind, controller, last + 1, shown or free_hash(store, _KIND, controller))
 
 
 def is_of(pod: Pod, label: str) -> bool:
@@ -72,7 +72,7 @@ def is_of(pod: Pod, label: str) -> bool:
     return (pod.metadata.labels or {}).get(REVISION_HASH, label) == label
 
 
-def _told_by_pods(store: Store, controller: Any) -> str | None:
+def _shown_by_pods(store: Store, controller: Any) -> str | None:
     """The hash of the template of a controller whose revisions are not known, as in a dump without them.
 
     The status of a StatefulSet names it, where all pods are of revisions that it names; otherwise most pods have it.
@@ -83,8 +83,8 @@ def _told_by_pods(store: Store, controller: Any) -> str | None:
     update: str = getattr(controller.status, "update_revision", "")
     if update and labels.keys() <= {update, controller.status.current_revision}:
         return update.removeprefix(f"{controller.metadata.name}-")
-    told = max(sorted(filter(None, labels)), key=labels.__getitem__, default=None)
-    return told and told.removeprefix(f"{controller.metadata.name}-")
+    shown = max(sorted(filter(None, labels)), key=labels.__getitem__, default=None)
+    return shown and shown.removeprefix(f"{controller.metadata.name}-")
 
 
 def _created(store: Store, kind: str, controller: Any, revision: int, made: str) -> ControllerRevision:

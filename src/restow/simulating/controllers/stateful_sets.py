@@ -129,19 +129,19 @@ class StatefulSetController:
             self._queue.retry_after(key_of(found), _TAKEN)
             return
         labels = {POD_NAME: name, POD_INDEX: str(ordinal), REVISION_HASH: revision.metadata.name}
-        told = revision.data.spec.template
-        spec = {**told.spec, "hostname": name}
+        given = revision.data.spec.template
+        spec = {**given.spec, "hostname": name}
         claims = [self._provisioned(found, each, ordinal) for each in found.spec.volume_claim_templates or ()]
         if claims:
             own = {each["name"] for each in claims}
-            others = [each for each in told.spec.get("volumes") or () if each.get("name") not in own]
+            others = [each for each in given.spec.get("volumes") or () if each.get("name") not in own]
             spec["volumes"] = [*others, *claims]
-        self._store.create(pod_from(PodTemplate(told.metadata, spec), KIND, found, name=name, labels=labels))
+        self._store.create(pod_from(PodTemplate(given.metadata, spec), KIND, found, name=name, labels=labels))
 
     def _provisioned(self, found: StatefulSet, template: dict[str, Any], ordinal: int) -> dict[str, Any]:
         """The volume of a pod from a claim template, whose claim is bound from now on."""
-        told = template.get("metadata", {}).get("name", "")
-        name, namespace = f"{told}-{found.metadata.name}-{ordinal}", found.metadata.namespace
+        given = template.get("metadata", {}).get("name", "")
+        name, namespace = f"{given}-{found.metadata.name}-{ordinal}", found.metadata.namespace
         if self._store.get("PersistentVolumeClaim", namespace, name) is None:
             volume = f"pvc-{namespace}-{name}"
             spec = {**template.get("spec", {}), "volumeName": volume}
@@ -152,7 +152,7 @@ class StatefulSetController:
             claimed = {"claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}}
             content = {"apiVersion": "v1", "spec": claimed, "status": {"phase": "Bound"}}
             self._store.create(Other("PersistentVolume", Metadata(name=volume), content))
-        return {"name": told, "persistentVolumeClaim": {"claimName": name}}
+        return {"name": given, "persistentVolumeClaim": {"claimName": name}}
 
     def _report(self, key: Key, current: ControllerRevision, update: ControllerRevision) -> None:
         found: StatefulSet = self._store.get(KIND, *key)

@@ -96,7 +96,7 @@ class RunObserver:
 
     def finish(self) -> tuple[ExpectationVerdict, ...]:
         """Return the verdicts of a run that ends now."""
-        self._tell()
+        self._report()
         return self.judge.finish(self.simulation.clock.now - self._start)
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
@@ -142,10 +142,10 @@ class RunObserver:
     def _proceed(self) -> None:
         """Report the moment before, if time has moved on."""
         if self.simulation.clock.now > self._time:
-            self._tell()
+            self._report()
             self._time = self.simulation.clock.now
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         # The first moment is reported even for an empty cluster: that it is empty counts.
         if self._is_begun and not self._has_news:
             return

@@ -43,9 +43,9 @@ class ScenarioUsage:
         self._said.pop(target, None)
         self._said[target] = {resource: parse_quantity(text).nano for resource, text in usage.items()}
         for pod in self.simulation.store.list("Pod"):
-            self._tell_of_pod(pod)
+            self._write_pod(pod)
         for node in self.simulation.store.list("Node"):
-            self._tell_of_node(node.metadata.name)
+            self._write_node(node.metadata.name)
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
@@ -54,17 +54,17 @@ class ScenarioUsage:
         if new is None:
             self.simulation.store.delete("PodMetrics", *key_of(old))
         else:
-            self._tell_of_pod(new)
+            self._write_pod(new)
         for node in {each.node for each in (old, new) if each is not None and each.node}:
-            self._tell_of_node(node)
+            self._write_node(node)
 
     def _on_node_event(self, event: ObjectEvent) -> None:
         if self._said and event.new is None:
             self.simulation.store.delete("NodeMetrics", "", event.old.metadata.name)
         elif self._said and event.old is None:
-            self._tell_of_node(event.new.metadata.name)
+            self._write_node(event.new.metadata.name)
 
-    def _tell_of_pod(self, pod: Pod) -> None:
+    def _write_pod(self, pod: Pod) -> None:
         used = self._of_pod(pod)
         if used is None:
             self.simulation.store.delete("PodMetrics", *key_of(pod))
@@ -74,7 +74,7 @@ class ScenarioUsage:
             "PodMetrics", Metadata(name=pod.metadata.name, namespace=pod.metadata.namespace), containers=containers
         )
 
-    def _tell_of_node(self, name: str) -> None:
+    def _write_node(self, name: str) -> None:
         if self.simulation.store.get("Node", "", name) is None:
             return
         total = {"cpu": 0, "memory": 0} | dict(self._said.get(Reference("Node", "", name), {}))
