@@ -111,7 +111,7 @@ def _simulations() -> Iterator[str]:
     policies = "examples/policies/default.yaml examples/policies/lifetime.yaml"
     yield f"simulate -f {scenarios[0]} --now {_NOW} --seeds 2 --compare {policies}"
     yield f"simulate -f {scenarios[0]} --now {_NOW} --seeds 2 --compare {policies} -o json"
-    yield f"simulate -f {_CLUSTERS[1]} --now {_NOW} --until stable"
+    yield f"simulate -f {_CLUSTERS[1]} --now {_NOW} --until stable --for 1h"
 
 
 def _policies() -> Iterator[str]:

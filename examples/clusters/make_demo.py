@@ -21,7 +21,7 @@ from restow.sources.synthetic.scenarios import namespace_object
 from restow.sources.synthetic.system import bound_claim, service_of, storage_class, system_objects
 from restow.sources.synthetic.workloads import (
     Kind,
-    Workload,
+    SyntheticWorkload,
     disruption_budget,
     one_per_node,
     only_in,
@@ -118,7 +118,7 @@ class Demo:
             if node in self.load:
                 self.load[node] += cpu
 
-    def claim(self, owner: Workload, replica: int, node: str | None) -> None:
+    def claim(self, owner: SyntheticWorkload, replica: int, node: str | None) -> None:
         """Bind the claim of a StatefulSet's pod to a volume in the zone where it runs."""
         if owner.claim and node:
             self.owners += bound_claim(owner, replica, self.rng, zone=zone_of(node))

@@ -30,10 +30,10 @@ from restow.reporting.simulation_result import RunNames, simulation_result
 from restow.simulating.kubelets import READY_DELAY
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.observations import Observation, PodKey
-from restow.simulating.scenarios.playing import begin, cast_of
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
 from restow.simulating.scenarios.scenario import Scenario
+from restow.simulating.scenarios.scenario_run import begin, config_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples/scenarios/loops"
@@ -68,9 +68,9 @@ def played(scenario: Scenario, folder: Folder, placement: Placement) -> tuple[Si
     """What comes of a scenario with the descheduler in a placement."""
     descheduling = scenario.descheduling and replace(scenario.descheduling, placement=placement)
     scenario = replace(scenario, descheduling=descheduling)
-    play, unready = begin(scenario, cast_of(scenario, folder, ReadPolicy()), _START), Unready()
-    play.observer.listeners.append(unready.observe)
-    finished = run_out(scenario, play, Ending(scenario.duration or 0, when_stable=False), lambda _: None)
+    run, unready = begin(scenario, config_of(scenario, folder, ReadPolicy()), _START), Unready()
+    run.observer.listeners.append(unready.observe)
+    finished = run_out(scenario, run, RunEnding(scenario.duration or 0, when_stable=False), lambda _: None)
     return simulation_result(scenario, finished, RunNames("", "", SimulationInputs())), unready
 
 

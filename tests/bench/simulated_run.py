@@ -17,9 +17,9 @@ from restow.kube.duration import HOUR
 from restow.policies.fallbacks import Fallbacks
 from restow.simulating import descheduler
 from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.playing import begin, cast_of
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
+from restow.simulating.scenarios.scenario_run import begin, config_of
 
 
 class Timed:
@@ -51,23 +51,23 @@ def main() -> None:
     scenario = read_scenario(path.read_bytes(), path.name, folder)
     deciding = Timed()
     descheduler.decide = deciding.of(descheduler.decide)
-    cast = cast_of(scenario, folder, read_policy_file(None, Fallbacks()).loaded.policy)
+    config = config_of(scenario, folder, read_policy_file(None, Fallbacks()).loaded.policy)
     assert scenario.begins is not None
     collect_garbage()
-    play = begin(scenario, cast, scenario.begins)
+    run = begin(scenario, config, scenario.begins)
     events: Counter[str] = Counter()
-    play.simulation.store.subscribe_all(lambda event: events.update((event.kind,)))
+    run.simulation.store.subscribe_all(lambda event: events.update((event.kind,)))
     ready = time.process_time()
-    run_out(scenario, play, Ending(scenario.duration or 24 * HOUR, when_stable=False), lambda _: None)
+    run_out(scenario, run, RunEnding(scenario.duration or 24 * HOUR, when_stable=False), lambda _: None)
     ended = time.process_time()
-    assert play.descheduler is not None
+    assert run.descheduler is not None
     result = {
         "reading": ready - began,
         "deciding": deciding.seconds,
         "simulating": ended - ready,
         "events": events.total(),
-        "pods": len(play.simulation.store.list("Pod")),
-        "moves": sum(each.is_made for each in play.descheduler.moves),
+        "pods": len(run.simulation.store.list("Pod")),
+        "moves": sum(each.is_made for each in run.descheduler.moves),
         "plans": deciding.calls,
     }
     print(json.dumps(result))

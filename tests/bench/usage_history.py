@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from restow.cluster.snapshot import ClusterStore
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage_columns import KIND, packed, rounded
-from restow.cluster.usage_history import Series, mean, std
+from restow.cluster.usage_history import SampleSeries, mean, std
 from restow.kube.objects import UsageSeries
 from restow.sources.compact import CompactCluster
 
@@ -30,13 +30,13 @@ _DAY = 86_400
 _CORES, _BYTES = 32_000, 128 << 30
 
 
-def a_range(samples: int, step: int, generator: np.random.Generator) -> tuple[Series, Series]:
+def a_range(samples: int, step: int, generator: np.random.Generator) -> tuple[SampleSeries, SampleSeries]:
     """CPU and memory of one node."""
     times = _START + step * np.arange(samples, dtype=np.int64)
     phase = 2 * np.pi * (times / _DAY + generator.random())
     cpu = _CORES * (0.4 + 0.2 * np.sin(phase) + generator.normal(0, 0.03, samples))
     memory = _BYTES * (0.6 + 0.05 * np.sin(phase)) + np.cumsum(generator.normal(0, 20e6, samples))
-    return tuple(Series(times, np.maximum(each, 0).astype(np.int64)) for each in (cpu, memory))  # type: ignore[return-value]
+    return tuple(SampleSeries(times, np.maximum(each, 0).astype(np.int64)) for each in (cpu, memory))  # type: ignore[return-value]
 
 
 def all_series(nodes: int, samples: int, step: int) -> Iterator[UsageSeries]:

@@ -13,11 +13,11 @@ from restow.descheduling.plan import (
     OwnerRef,
     Plan,
     PlanMetadata,
+    PlanTotals,
     PodRef,
     Refusal,
     Remark,
     ResourceLoad,
-    Summary,
     Utilisation,
 )
 from restow.policies.codes import Certainty, Placement, Stage
@@ -136,7 +136,7 @@ def a_report(
 ) -> Report:
     """A report whose summary follows from its parts."""
     pods = sum(load.pods_before for load in loads)
-    summary = Summary(len(loads), pods, 2 if loads else 0, len(moves), len(refusals), _utilisation(loads))
+    summary = PlanTotals(len(loads), pods, 2 if loads else 0, len(moves), len(refusals), _utilisation(loads))
     metadata = PlanMetadata("2026-03-01T12:00:00Z", placement, "0.1.0")
     return Report(
         plan=Plan(metadata, moves, refusals, summary, problems),

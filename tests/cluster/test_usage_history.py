@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.histories import a_series
-from restow.cluster.usage_history import Sample, Series, UsageHistory, latest, mean, std, within
+from restow.cluster.usage_history import SampleSeries, UsageHistory, UsageSample, latest, mean, std, within
 
 MOST = 2**63 - 1
 
@@ -27,7 +27,7 @@ def test_a_window_is_open_at_its_beginning_and_closed_at_its_end():
 
 
 def test_samples_after_now_do_not_exist_yet():
-    assert latest(SPIKE, 219) == Sample(160, 20)
+    assert latest(SPIKE, 219) == UsageSample(160, 20)
     assert mean(SPIKE, 1000, 219) == 15
     assert latest(SPIKE, 99) is None
 
@@ -61,4 +61,4 @@ def test_a_node_or_resource_that_nobody_has_measured_has_no_series():
 )
 def test_columns_that_are_no_series_are_refused(times, values, why):
     with pytest.raises(ValueError, match=why):
-        Series(np.array(times, dtype=np.int64), np.array(values, dtype=np.int64))
+        SampleSeries(np.array(times, dtype=np.int64), np.array(values, dtype=np.int64))

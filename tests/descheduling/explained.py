@@ -10,7 +10,7 @@ from builders import NOW
 from descheduling.harness import Object, a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.descheduling.cycle import run_cycle
-from restow.descheduling.explaining.explanation import Change, NodeExplanation, PodExplanation, StrategyView
+from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation, StrategyView, SuggestedChange
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.what_if import Setting
@@ -72,7 +72,7 @@ def gates(explanation: PodExplanation) -> dict[str, tuple[Any, str]]:
     return {each.stage: (each.passes, each.code) for each in view(explanation).gates}
 
 
-def told(change: Change) -> list[str]:
+def told(change: SuggestedChange) -> list[str]:
     """The steps of a change, as people read them."""
     return [each.message for each in change.steps]
 

@@ -30,8 +30,8 @@ class Simulated:
 
     def run(self, seconds: int) -> None:
         """Let time pass."""
-        agenda = self.simulation.agenda
-        agenda.run(agenda.now + seconds * SECOND)
+        clock = self.simulation.clock
+        clock.run(clock.now + seconds * SECOND)
 
     def pods(self) -> dict[str, Pod]:
         """The pods by uid."""

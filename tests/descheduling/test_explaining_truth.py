@@ -22,7 +22,7 @@ from descheduling.proven import read_policy
 from descheduling.told_changes import Question, as_worded, changed, less
 from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.explaining.explanation import Change, PodExplanation, Step
+from restow.descheduling.explaining.explanation import PodExplanation, Step, SuggestedChange
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.planning import decided
 from restow.kube.timestamps import parse_time
@@ -77,7 +77,7 @@ def wrong_of(subject: str, seed: int, placement: Placement) -> Iterator[str]:
 
 
 def untrue(
-    question: Question, explanation: PodExplanation, ref: tuple[str, str], change: Change, placement: Placement
+    question: Question, explanation: PodExplanation, ref: tuple[str, str], change: SuggestedChange, placement: Placement
 ) -> str:
     """What is wrong about a change; empty if nothing is."""
 
@@ -135,7 +135,7 @@ def tighten(policy: Object, choice: Random) -> None:
         entry["args"] = choice.choice(STRICT)
 
 
-def told(question: Question, placement: Placement) -> Iterator[tuple[PodExplanation, tuple[str, str], Change]]:
+def told(question: Question, placement: Placement) -> Iterator[tuple[PodExplanation, tuple[str, str], SuggestedChange]]:
     """The changes that are told as tried, of some pods that stay; with the strategy for which they are."""
     setting = a_setting(question.policy, *question.objects, placement=placement)
     refused = sorted({each.pod for each in setting.cycle.record.refusals})

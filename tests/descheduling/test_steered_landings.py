@@ -13,7 +13,7 @@ from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, landings, plans, prove
 from oracle.comparison import Case
 from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
-from restow.descheduling.arbiter import Eviction, Refused
+from restow.descheduling.arbiter import Eviction, RefusedSuggestion
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.steering import Steerable
 from restow.scheduling.loop.schedulers import Schedulers
@@ -227,7 +227,7 @@ def test_asking_about_the_best_nodes_first_finds_what_asking_about_all_finds(mon
     assert [told(case) for case in cases] == first
 
 
-def told(case: Case) -> tuple[Sequence[Eviction], Sequence[Refused]]:
+def told(case: Case) -> tuple[Sequence[Eviction], Sequence[RefusedSuggestion]]:
     """The moves with their landings, and the refusals, of a plan whose replacements can be steered."""
     record = prove(case.cluster, case.policy, steering="nominate").record
     return record.evictions, record.refusals

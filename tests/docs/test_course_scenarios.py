@@ -12,9 +12,9 @@ from docs.pages import ROOT
 from restow.kube.timestamps import parse_time
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.playing import begin, cast_of
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
+from restow.simulating.scenarios.scenario_run import begin, config_of
 
 COURSE = ROOT / "examples" / "course"
 SCENARIOS = sorted(path for path in COURSE.glob("*/*.yaml") if "\nkind: Scenario\n" in path.read_text())
@@ -126,9 +126,9 @@ def outcomes(path: Path) -> list[str]:
     scenario = read_scenario(path.read_bytes(), path.name, folder)
     assert scenario.duration
     begins = parse_time("2026-11-21T00:00:00Z") if scenario.begins is None else scenario.begins
-    play = begin(scenario, cast_of(scenario, folder, Policy()), begins)
-    finished = run_out(replace(scenario, findings=()), play, Ending(scenario.duration, False), lambda _: None)
-    assert finished.mishaps == []
+    run = begin(scenario, config_of(scenario, folder, Policy()), begins)
+    finished = run_out(replace(scenario, findings=()), run, RunEnding(scenario.duration, False), lambda _: None)
+    assert finished.failed_events == []
     return [each.outcome for each in finished.verdicts]
 
 

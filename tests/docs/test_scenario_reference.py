@@ -112,7 +112,7 @@ def test_the_first_scenario_of_the_page_goes_as_it_expects(tmp_path):
         (tmp_path / name).write_text(text)
     scene = Staged(nodes=0, folder=tmp_path, **yaml.safe_load(files(PAGE)["node-fails.yaml"])).run(3600)
     assert [outcome for outcome, _ in scene.outcomes()] == ["met"] * 4
-    assert scene.stage.mishaps == []
+    assert scene.applier.failed_events == []
 
 
 def test_the_page_of_the_command_line_links_here():

@@ -16,7 +16,7 @@ from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.queueing_rules import queueing_rules
 from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.queueing.changes import pod_events
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from restow.scheduling.queueing.why_waiting import why_waiting
 
@@ -135,7 +135,7 @@ def test_a_pod_that_it_rejected_waits_for_what_it_says(folder):
     queue.pop(0)
     queue.requeue("waits", frozenset({NAME}), 0)
     assert "It is tried again when a pod goes that has a seat of its licence." in why_waiting(queue, "waits", 0)
-    for labels, place in (({}, Place.UNSCHEDULABLE), (SEAT, Place.ACTIVE)):
+    for labels, place in (({}, QueuePlace.UNSCHEDULABLE), (SEAT, QueuePlace.ACTIVE)):
         (event,) = pod_events(PodFacts(uid="goes", labels=labels, node="a"), None)
         queue.on_event(event, 5)
         assert queue.place("waits") is place

@@ -63,13 +63,13 @@ def simulated(scene: Scene, nodes: Iterable[Object], namespace: str) -> Expected
     simulation.store.create(manifest_of({"kind": "Namespace", "metadata": {"name": namespace}}))
     simulation.store.subscribe_all(lambda event: _note(changes, simulation, event, namespace))
     for node in simulation.store.list("Node"):
-        _note(changes, simulation, stores.Event("Node", None, node), namespace)
+        _note(changes, simulation, stores.ObjectEvent("Node", None, node), namespace)
     before: list[tuple[int, Picture]] = []
-    times = [simulation.agenda.now]
+    times = [simulation.clock.now]
     for step in (*scene.steps, None):
         _pass(simulation, step.seconds if isinstance(step, After) else scene.lasts if step is None else None)
         before.append(_now(changes, scene))
-        times.append(simulation.agenda.now)
+        times.append(simulation.clock.now)
         if step is not None:
             _bare(step).on_simulation(simulation, namespace)
     took = [(later - earlier) / SECOND for earlier, later in pairwise(times)]
@@ -82,17 +82,17 @@ def _bare(step: Step | After) -> Step:
 
 def _pass(simulation: Simulation, seconds: float | None) -> None:
     """Let so much time pass, or as much as it takes until it is quiet."""
-    agenda = simulation.agenda
+    clock = simulation.clock
     if seconds is None:
-        assert agenda.settle(agenda.now + _LONGEST * SECOND), "the simulated cluster is never quiet"
+        assert clock.settle(clock.now + _LONGEST * SECOND), "the simulated cluster is never quiet"
         seconds = _PAUSE
-    agenda.run(agenda.now + int(seconds * SECOND))
+    clock.run(clock.now + int(seconds * SECOND))
 
 
-def _note(changes: list[Change], simulation: Simulation, event: stores.Event, namespace: str) -> None:
+def _note(changes: list[Change], simulation: Simulation, event: stores.ObjectEvent, namespace: str) -> None:
     old, new = (each and _document(each) for each in (event.old, event.new))
     if event.kind in KINDS and _namespace_of(new or old or {}) == namespace:
-        time_passed = (simulation.agenda.now - _START) / SECOND
+        time_passed = (simulation.clock.now - _START) / SECOND
         changes.append(Change(len(changes), event.kind, old, new, time_passed))
 
 

@@ -150,7 +150,7 @@ class Fail:
     def on_simulation(self, simulation: Simulation, namespace: str) -> None:
         """Have it say so."""
         pod = simulation.store.get("Pod", namespace, self.pod)
-        simulation.store.update(over(pod, "Failed", simulation.agenda.text))
+        simulation.store.update(over(pod, "Failed", simulation.clock.text))
 
 
 @dataclass(slots=True, frozen=True)
@@ -170,7 +170,7 @@ class Unready:
         """Have its condition say so."""
         node = simulation.store.get("Node", "", self.node.replace(OWN, namespace))
         status = "True" if self.ready else "False"
-        simulation.store.update(with_node_condition(node, "Ready", status, simulation.agenda.text))
+        simulation.store.update(with_node_condition(node, "Ready", status, simulation.clock.text))
 
 
 @dataclass(slots=True, frozen=True)

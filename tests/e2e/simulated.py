@@ -65,8 +65,8 @@ class Both:
 
     def expected(self, minutes: int = 60) -> Object:
         """What the simulation comes to."""
-        agenda = self.simulation.agenda
-        assert agenda.settle(agenda.now + minutes * 60 * SECOND)
+        clock = self.simulation.clock
+        assert clock.settle(clock.now + minutes * 60 * SECOND)
         listed = {kind: self.simulation.store.list(kind, self._namespace) for kind in (*_COUNTS, "Pod")}
         return picture({kind: [document_of(each) for each in found] for kind, found in listed.items()})
 

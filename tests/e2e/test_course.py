@@ -34,9 +34,9 @@ from restow.kube.timestamps import SECOND, format_time
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.events import TimedEvent
 from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.playing import begin, cast_of
 from restow.simulating.scenarios.reading import read_scenario
 from restow.simulating.scenarios.scenario import Scenario
+from restow.simulating.scenarios.scenario_run import begin, config_of
 
 pytestmark = pytest.mark.e2e
 
@@ -128,12 +128,12 @@ def simulated(chapter: Chapter) -> list[Object]:
     folder = Folder(path.parent)
     scenario = read_scenario(path.read_bytes(), path.name, folder)
     begins, end = scenario.begins or 0, scenario.duration or 0
-    play = begin(scenario, cast_of(scenario, folder, Policy()), begins)
+    run = begin(scenario, config_of(scenario, folder, Policy()), begins)
     until = parse_duration(chapter.until) if chapter.until else end
     found = []
     for at in [*(events[0].at - SECOND for events in _at_once(scenario) if events), until]:
-        play.simulation.agenda.run(begins + at)
-        store = play.simulation.store
+        run.simulation.clock.run(begins + at)
+        store = run.simulation.store
         objects = {kind: [document_of(each) for each in store.list(kind)] for kind in _KINDS}
         found.append(_picture(objects, chapter))
     return found

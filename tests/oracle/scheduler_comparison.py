@@ -24,7 +24,7 @@ from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers, schedule
 
 PodReport = dict[str, Any]
@@ -98,7 +98,7 @@ class Restow:
         self.state.validate()
         self.context.counts.validate()
 
-    def _tell(self, decision: Decision) -> PodReport:
+    def _tell(self, decision: SchedulingDecision) -> PodReport:
         candidates = decision.preemption.candidates if decision.preemption else ()
         best = decision.preemption.best if decision.preemption else ()
         name = self.state.cluster.pods.full_name
@@ -125,13 +125,13 @@ class Restow:
     def _nodes(self, nodes: IntArray) -> list[str]:
         return [self._names[node] for node in nodes.tolist()]
 
-    def _rejections(self, decision: Decision) -> dict[str, PluginRejection]:
+    def _rejections(self, decision: SchedulingDecision) -> dict[str, PluginRejection]:
         if decision.verdicts.prefilter is not None:
             return {}
         found = {name: decision.verdicts.rejection(node) for node, name in enumerate(self._names)}
         return {name: each for name, each in found.items() if each is not None}
 
-    def _scores(self, decision: Decision) -> dict[str, dict[str, int]]:
+    def _scores(self, decision: SchedulingDecision) -> dict[str, dict[str, int]]:
         if decision.ranking is None:
             return {}
         scores: dict[str, dict[str, int]] = {}

@@ -20,7 +20,7 @@ from oracle.comparison import Case
 from oracle.moving_cases import MOVING_SUBJECTS, TIMELESS, a_large_moving_case, a_moving_case
 from oracle.replaying import Landed, Replay
 from oracle.scheduler_process import SchedulerProcess, scheduler_binary
-from restow.descheduling.arbiter import Refused
+from restow.descheduling.arbiter import RefusedSuggestion
 from restow.descheduling.cycle import Cycle
 
 pytestmark = pytest.mark.oracle
@@ -85,7 +85,7 @@ def _move_difference(cycle: Cycle, landed: Landed) -> str:
     return wrong and f"{cycle.state.cluster.pods.full_name(landed.eviction.pod)}: {wrong}"
 
 
-def _refusal_difference(cycle: Cycle, refused: Refused, replay: Replay) -> str:
+def _refusal_difference(cycle: Cycle, refused: RefusedSuggestion, replay: Replay) -> str:
     """Whether the real scheduler gives the same reason to stay; the state is as it was observed."""
     stage, code, message = refused.reason
     if stage != "placement" or code not in ASKED:

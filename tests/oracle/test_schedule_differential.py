@@ -13,14 +13,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from restow.cli.scheduling import Request, answer
 
 from builders import Object, a_list
 from oracle.random_contests import Contest
 from oracle.scheduler_process import Outcome, Rejection, SchedulerProcess, scheduler_binary
 from oracle.scheduling_cases import NAMES, a_scheduling_case
 from restow.application.clusters import ClusterSource
-from restow.reporting.schedule_result import ScoresFor
+from restow.application.feedback import Collected
+from restow.application.scheduling import ScheduleRequest, prepare
+from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, ScoresFor, render_pod, render_result
 
 pytestmark = pytest.mark.oracle
 
@@ -53,16 +54,20 @@ def scheduler() -> Iterator[SchedulerProcess]:
 
 
 @pytest.fixture
-def restow(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Any:
-    """The document that the command writes about a cluster, by the function behind it."""
+def restow(tmp_path: Path) -> Any:
+    """The document that the command writes about a cluster, by the functions behind it."""
 
     def document(cluster: list[Object], scores_for: ScoresFor, configuration: str = "", pod: str | None = None) -> Any:
         dump, written = tmp_path / "cluster.json", tmp_path / "scheduler.yaml"
         dump.write_bytes(msgspec.json.encode(a_list(*cluster)))
         written.write_text(configuration)
         named = str(written) if configuration else None
-        answer(Request(ClusterSource((str(dump),)), pod, named, "json", scores_for))
-        return msgspec.json.decode(capfdbinary.readouterr().out)
+        feedback = Collected()
+        scheduling = prepare(ScheduleRequest(ClusterSource((str(dump),)), pod, named), feedback)
+        outcomes = Outcomes(scheduling.found.cluster, scores_for)
+        lines = [render_pod(outcomes.of(decision)) for decision in scheduling.decisions(feedback)]
+        lines += [render_pod(outcomes.gated(*each)) for each in sorted(scheduling.queue.gated.items())]
+        return msgspec.json.decode(b"".join(render_result(ScheduleMetadata("", ""), lines)))
 
     return document
 

@@ -10,10 +10,10 @@ from descheduling.harness import a_cluster
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.decision import Decision, Scheduler
+from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
 
 
-def decided(*objects, pod="p") -> Decision:
+def decided(*objects, pod="p") -> SchedulingDecision:
     """What is decided about a pod, which is named without its namespace; its node, if any, is not counted on."""
     state = ClusterState(a_cluster(*objects))
     scheduler, index = Scheduler(Context.of(state)), state.cluster.pods.names.index(pod)

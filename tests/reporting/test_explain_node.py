@@ -5,21 +5,27 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from restow.descheduling.explaining.explanation import NodeExplanation, NodeView, Resource, Staying
-from restow.descheduling.plan import Metadata, Move, PodRef
+from restow.descheduling.explaining.explanation import NodeClassification, NodeExplanation, NodeResource, Staying
+from restow.descheduling.plan import Move, OutputMetadata, PodRef
 from restow.reporting.explain_node import node_sections
 
 POD = PodRef("shop", "db-0", "uid")
-VIEW = NodeView("P", "Low", "over", "between", True, {"cpu": 92.0}, {"cpu": 45.0}, {"cpu": 20.0}, {"cpu": 50.0})
+VIEW = NodeClassification(
+    "P", "Low", "over", "between", True, {"cpu": 92.0}, {"cpu": 45.0}, {"cpu": 20.0}, {"cpu": 50.0}
+)
 NODE = NodeExplanation(
-    metadata=Metadata("2026-01-01T00:00:00Z", "prove", "0"),
+    metadata=OutputMetadata("2026-01-01T00:00:00Z", "prove", "0"),
     node="n1",
     zone="a",
     ready=True,
     selected=True,
     unschedulable=False,
     taints=(),
-    resources=(Resource("memory", 2**30, 2**29, 2**29), Resource("cpu", 4000, 3680, 1800), Resource("gpu", 1, 0, 0)),
+    resources=(
+        NodeResource("memory", 2**30, 2**29, 2**29),
+        NodeResource("cpu", 4000, 3680, 1800),
+        NodeResource("gpu", 1, 0, 0),
+    ),
     pods_before=3,
     pods_after=2,
     strategies=(VIEW,),

@@ -8,32 +8,32 @@ import pytest
 from msgspec.structs import replace
 
 from restow.descheduling.explaining.explanation import (
-    Change,
-    Gate,
+    LandingPlaces,
     Load,
-    Places,
     PodExplanation,
     Reason,
     Rejected,
+    StageResult,
     Step,
     StrategyView,
+    SuggestedChange,
 )
-from restow.descheduling.plan import Metadata, Move, OwnerRef, PodRef
+from restow.descheduling.plan import Move, OutputMetadata, OwnerRef, PodRef
 from restow.reporting.explain_pod import pod_sections
 
 POD = PodRef("shop", "db-0", "uid")
 GATES = (
-    Gate("evictor", True, "passes 10 of 10 checks"),
-    Gate("limit", True, "none set"),
-    Gate("budget", True, "no budget covers it"),
-    Gate("placement", False, "0 of 3 other nodes fit", "NoFit"),
+    StageResult("evictor", True, "passes 10 of 10 checks"),
+    StageResult("limit", True, "none set"),
+    StageResult("budget", True, "no budget covers it"),
+    StageResult("placement", False, "0 of 3 other nodes fit", "NoFit"),
 )
 WANTING = StrategyView(
     "P", "Low", wanted=True, before=False, reason="n1 is full", gates=GATES, refusal=Reason("placement", "NoFit", "no")
 )
 SILENT = StrategyView("P", "Dup", wanted=False, before=False, reason="")
 STAYING = PodExplanation(
-    metadata=Metadata("2026-01-01T00:00:00Z", "prove", "0"),
+    metadata=OutputMetadata("2026-01-01T00:00:00Z", "prove", "0"),
     pod=POD,
     owner=OwnerRef("StatefulSet", "db"),
     node="n1",
@@ -41,12 +41,12 @@ STAYING = PodExplanation(
     outcome="stays",
     move=None,
     strategies=(WANTING, SILENT),
-    places=Places((), (), (), ()),
+    places=LandingPlaces((), (), (), ()),
 )
 
 
-def a_change(*messages: str, others: tuple[str, ...] = (), verified: bool = True) -> Change:
-    return Change(tuple(Step("label", each) for each in messages), "n2", others, "certain", verified)
+def a_change(*messages: str, others: tuple[str, ...] = (), verified: bool = True) -> SuggestedChange:
+    return SuggestedChange(tuple(Step("label", each) for each in messages), "n2", others, "certain", verified)
 
 
 def lines(explanation: PodExplanation, width: int = 80) -> list[str]:
@@ -64,7 +64,7 @@ def viewed(**fields: Any) -> PodExplanation:
 
 
 def rejecting(*groups: Rejected) -> PodExplanation:
-    return replace(STAYING, places=Places((), (), (), groups))
+    return replace(STAYING, places=LandingPlaces((), (), (), groups))
 
 
 def test_the_first_line_says_who_where_and_what_becomes_of_it():
@@ -161,8 +161,8 @@ def test_the_pods_own_node_is_no_other_node():
 
 
 def test_nodes_that_do_not_fit_are_not_told_where_another_does():
-    passing = (*GATES[:3], Gate("placement", True, "would land on n2, certain"))
-    places = Places(("n2",), ("n2",), (1.0,), (Rejected("Fit", ("x",), ("n3",), {}),))
+    passing = (*GATES[:3], StageResult("placement", True, "would land on n2, certain"))
+    places = LandingPlaces(("n2",), ("n2",), (1.0,), (Rejected("Fit", ("x",), ("n3",), {}),))
     found = told(replace(STAYING, strategies=(replace(WANTING, gates=passing, welcome=("n2",)),), places=places))
     assert "could win n2; 1 of them would satisfy Low" in found
     assert "n3" not in found

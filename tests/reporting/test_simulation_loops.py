@@ -8,7 +8,7 @@ from restow.kube.timestamps import SECOND
 from restow.reporting.simulation_document import LoopedWorkloadResult, LoopResult
 from restow.reporting.simulation_loops import loop_lines
 from restow.reporting.simulation_result import loop_results
-from restow.simulating.scenarios.loops import Loop, LoopedWorkload
+from restow.simulating.scenarios.loops import EvictionLoop, LoopedWorkload
 from restow.simulating.scenarios.references import Reference
 
 WEB = LoopedWorkloadResult("deployment/shop/web", 8, 0, ("n1", "n2"))
@@ -50,5 +50,5 @@ def test_it_fits(width: int) -> None:
 
 def test_the_document_has_seconds_and_names() -> None:
     looped = LoopedWorkload(Reference("Deployment", "shop", "web"), 8, 0, ("n1", "n2"))
-    (found,) = loop_results([Loop(300 * SECOND, 1500 * SECOND, 4, ("RemoveDuplicates",), (looped,))])
+    (found,) = loop_results([EvictionLoop(300 * SECOND, 1500 * SECOND, 4, ("RemoveDuplicates",), (looped,))])
     assert found == ONE

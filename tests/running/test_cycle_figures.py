@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from restow.descheduling.arbiter import Eviction, Record, Refused
+from restow.descheduling.arbiter import Eviction, Record, RefusedSuggestion
 from restow.descheduling.placement import Landing, PluginRef
 from restow.descheduling.plan import ResourceLoad, Utilisation
 from restow.policies.codes import PlacementConstraint
@@ -33,7 +33,7 @@ def test_moves_by_strategy_and_certainty():
 
 def test_refusals_by_stage_and_code():
     reasons = [("placement", "Circle", "a"), ("placement", "Circle", "b"), ("limit", "PerNode", "c")]
-    found = figures(refusals=(Refused(pod, 0, TURN, reason) for pod, reason in enumerate(reasons)))
+    found = figures(refusals=(RefusedSuggestion(pod, 0, TURN, reason) for pod, reason in enumerate(reasons)))
     assert found.refusals == {("placement", "Circle"): 2, ("limit", "PerNode"): 1}
 
 

@@ -17,7 +17,7 @@ from builders.memory_api import MemoryApi
 from restow.application.saved_plans import read_order
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
-from restow.descheduling.plan import Move, Plan, PlanMetadata, PodRef, Refusal, Summary, Utilisation
+from restow.descheduling.plan import Move, Plan, PlanMetadata, PlanTotals, PodRef, Refusal, Utilisation
 from restow.running.publishing import fitting, publishing
 from restow.running.settings import PlanConfigMap
 from running.cycling import Run, a_town, crowd, rules
@@ -107,7 +107,7 @@ def a_plan(moves: int, refusals: int) -> Plan:
         metadata=PlanMetadata("", "prove", ""),
         moves=tuple(Move(pod(), None, "n0") for _ in range(moves)),
         refusals=tuple(Refusal(pod(), "n0", "p", "s", "limit", "X", "") for _ in range(refusals)),
-        summary=Summary(1, 1, 0, moves, refusals, Utilisation({}, {})),
+        summary=PlanTotals(1, 1, 0, moves, refusals, Utilisation({}, {})),
     )
 
 

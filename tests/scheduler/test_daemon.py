@@ -12,9 +12,9 @@ from restow.scheduler import daemon as daemon_module
 from restow.scheduler.observing import Result
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.framework.laps import Laps
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from scheduler.double import AFTER, BEFORE, Notes, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -72,7 +72,7 @@ async def test_a_pod_keeps_its_place_while_its_bind_is_under_way_whatever_is_tol
             await until(lambda: daemon.mirror.is_assumed(uid))
             server.change("Pod", "first", "metadata", "default", labels={"seen": "unbound"})
             server.create("second", cpu="1")
-            await until(lambda: bool(daemon.queue.lengths()[Place.UNSCHEDULABLE]))
+            await until(lambda: bool(daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE]))
             assert daemon.mirror.state.requested[0].sum() == 1000
             await until(lambda: server.nodes_of()["first"] == "a")
         assert [each.name for each in server.bindings] == ["first"]
@@ -148,7 +148,7 @@ async def test_a_pod_that_is_gated_is_not_bound_before_its_gates_are_gone() -> N
         server.put("Node", a_node("a"))
         server.create("p", spec={"schedulingGates": [{"name": "later"}]})
         async with a_scheduler(api) as daemon:
-            await until(lambda: bool(daemon.queue.lengths()[Place.GATED]))
+            await until(lambda: bool(daemon.queue.lengths()[QueuePlace.GATED]))
             await asyncio.sleep(600)
             assert not server.written
             server.change("Pod", "p", "spec", "default", schedulingGates=None)
@@ -161,7 +161,7 @@ async def test_a_pod_that_goes_while_it_waits_is_forgotten() -> None:
         server.create("p", cpu="2")
         notes = Notes()
         async with a_scheduler(api, notes) as daemon:
-            await until(lambda: bool(daemon.queue.lengths()[Place.UNSCHEDULABLE]))
+            await until(lambda: bool(daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE]))
             server.delete("Pod", "p", "default")
             await until(lambda: not len(daemon.queue))
 
@@ -288,7 +288,7 @@ async def test_a_pod_that_the_kubelet_rejects_gives_its_room_back_and_its_replac
             server.change("Pod", "ours", "status", "default", phase="Failed", reason="OutOfcpu")
             await until(lambda: daemon.mirror.state.requested[0].sum() == 800)
             server.create("again", cpu="800m")
-            await until(lambda: daemon.queue.lengths()[Place.UNSCHEDULABLE] == 1)
+            await until(lambda: daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE] == 1)
             assert server.nodes_of()["again"] is None
             server.put("Node", a_node("b", cpu="1"))
             await until(lambda: server.nodes_of()["again"] == "b")
@@ -302,7 +302,7 @@ async def test_a_pod_that_waits_takes_the_room_of_one_that_the_kubelet_rejects()
         async with a_scheduler(api) as daemon:
             await until(lambda: server.nodes_of()["ours"] == "a")
             server.create("waits", cpu="800m")
-            await until(lambda: daemon.queue.lengths()[Place.UNSCHEDULABLE] == 1)
+            await until(lambda: daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE] == 1)
             server.change("Pod", "ours", "status", "default", phase="Failed", reason="OutOfcpu")
             await until(lambda: server.nodes_of()["waits"] == "a", 60)
             await asyncio.sleep(600)
@@ -314,7 +314,7 @@ async def test_a_pod_that_a_plugin_fails_on_is_an_error_and_the_others_are_bound
 ) -> None:
     decide = Schedulers.decide
 
-    def failing(self: Schedulers, pod: int, laps: Laps) -> Decision:
+    def failing(self: Schedulers, pod: int, laps: Laps) -> SchedulingDecision:
         if self.nominations._pods.names[pod] == "odd":
             self.nominations._state.place(pod, 0)
             raise ValueError("too odd")

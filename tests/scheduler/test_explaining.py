@@ -10,7 +10,7 @@ from restow.scheduler.explaining import Remembering, explain
 from restow.scheduler.explanation import Explanation
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from scheduler.double import Notes, SchedulingServer, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -29,7 +29,7 @@ async def test_a_pod_that_fits_nowhere_is_told_node_by_node_with_what_it_waits_f
         server.create("p", cpu="2")
         memory = Remembering(Notes(), now)
         async with a_scheduler(api, memory) as daemon:
-            await until(lambda: bool(daemon.queue.lengths()[Place.UNSCHEDULABLE]))
+            await until(lambda: bool(daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE]))
             found = explain(daemon, RULES, memory, "default", "p")
             assert isinstance(found, Explanation)
             assert (found.queue, found.attempts, found.feasible_nodes) == ("unschedulable", 1, 0)
@@ -55,7 +55,7 @@ async def test_a_pod_whose_bind_fails_is_told_when_it_is_tried_again() -> None:
         server.trouble = lambda what: 409 if what == "binding" else None
         memory = Remembering(Notes(), now)
         async with a_scheduler(api, memory) as daemon:
-            await until(lambda: bool(daemon.queue.lengths()[Place.BACKOFF]))
+            await until(lambda: bool(daemon.queue.lengths()[QueuePlace.BACKOFF]))
             found = explain(daemon, RULES, memory, "default", "p")
             assert found is not None
             assert found.tried_again_in is not None

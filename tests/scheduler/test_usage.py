@@ -13,7 +13,7 @@ from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.usage import usage_problems, usage_window
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from scheduler.double import Notes, SchedulingServer, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -69,7 +69,7 @@ async def test_usage_that_is_five_minutes_old_counts_no_more_and_all_nodes_score
             server.create("p", spec=BY_LOAD)
             await until(lambda: server.nodes_of()["p"] is not None, 5)
             server.create("gated", spec=BY_LOAD | {"schedulingGates": [{"name": "later"}]})
-            await until(lambda: bool(daemon.queue.lengths()[Place.GATED]))
+            await until(lambda: bool(daemon.queue.lengths()[QueuePlace.GATED]))
             assert scores(daemon, "gated") == [0, 0]
             del server.refused["NodeMetrics"]
             await until(lambda: is_measured(daemon), 60)

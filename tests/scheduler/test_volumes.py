@@ -8,7 +8,7 @@ import pytest
 
 from builders import ZONE, Object, a_node, a_pv, a_pvc, a_storage_class
 from restow.scheduler.observing import Result
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from scheduler.double import Notes, SchedulingServer, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -131,7 +131,7 @@ async def test_where_a_pod_will_be_is_announced_while_its_volume_is_made_and_not
             await until(lambda: server.nodes_of()["plain"] is not None)
             assert ("status", "plain") not in server.written
             await until(lambda: any(each.pod.name == "p" for each in notes.attempts), 1_000)
-            assert daemon.queue.lengths()[Place.BACKOFF] == 1
+            assert daemon.queue.lengths()[QueuePlace.BACKOFF] == 1
             assert not server.pod("p")["status"].get("nominatedNodeName")
 
 

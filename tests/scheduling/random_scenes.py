@@ -41,7 +41,7 @@ from builders import (
     spread,
     uid_of,
 )
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodAffinity, PodAffinityTerm
@@ -354,7 +354,7 @@ class Changes:
             row["rules"] = pods.intern("rules", self._repelling(pods.tables.rules[row["rules"]]))
         return row
 
-    def _repelling(self, rules: Rules) -> Rules:
+    def _repelling(self, rules: PlacementRules) -> PlacementRules:
         """The same rules, but that pods of some app are kept away."""
         term = msgspec.convert(pod_term(selector(labels={"app": self._choice.choice(APPS)})), PodAffinityTerm)
         return replace(rules, pod_anti_affinity=PodAffinity(required=(term,)))

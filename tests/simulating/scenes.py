@@ -20,7 +20,7 @@ class Scene:
 
     def __init__(self, nodes: int = 3, *, seed: int = 1, cpu: str = "4") -> None:
         self.simulation = Simulation.at(START, seed)
-        self.store, self.agenda = self.simulation.store, self.simulation.agenda
+        self.store, self.clock = self.simulation.store, self.simulation.clock
         actors = start_actors(self.simulation)
         self.kubelets, (self.scheduler,) = actors.kubelets, actors.schedulers
         self.add_nodes(nodes, cpu=cpu)
@@ -32,12 +32,12 @@ class Scene:
 
     def run(self, seconds: float) -> Scene:
         """Let time pass."""
-        self.agenda.run(self.agenda.now + int(seconds * SECOND))
+        self.clock.run(self.clock.now + int(seconds * SECOND))
         return self
 
     def settle(self, minutes: int = 60) -> Scene:
         """Let time pass until nothing is left to do."""
-        assert self.agenda.settle(self.agenda.now + minutes * MINUTE), "the cluster is never quiet"
+        assert self.clock.settle(self.clock.now + minutes * MINUTE), "the cluster is never quiet"
         self.check()
         return self
 

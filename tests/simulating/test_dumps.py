@@ -18,7 +18,7 @@ KINDS = ("Namespace", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "J
 def reloaded(scene, change=lambda document: document):
     """Another cluster that begins with the objects of one, without its ControllerRevisions."""
     other = Scene(nodes=0)
-    other.agenda.run(scene.agenda.now)
+    other.clock.run(scene.clock.now)
     for node in scene.store.list("Node"):
         other.store.load(node)
     for kind in KINDS:

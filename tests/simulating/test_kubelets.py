@@ -178,15 +178,15 @@ def test_a_node_pulls_the_images_that_it_lacks_one_after_the_other():
     """Each once; what its status tells of is there already."""
     simulation = Simulation.at(START, 1)
     start_actors(simulation, kubelet_settings=KubeletSettings(pull=10 * SECOND))
-    store, agenda = simulation.store, simulation.agenda
+    store, clock = simulation.store, simulation.clock
     store.load(manifest_of(a_node("n1", images={"here:1": 1})))
     for name, images in (("a", ["here:1"]), ("b", ["big:1", "bigger:1"]), ("c", ["big:1"]), ("d", ["other:1"])):
         containers = [{"name": f"c{number}", "image": image} for number, image in enumerate(images)]
         bound_to(store, a_bare_pod(name, containers=containers))
     started = {}
     for _ in range(50):
-        agenda.run(agenda.now + SECOND)
+        clock.run(clock.now + SECOND)
         for pod in store.list("Pod"):
             if pod.status.phase == "Running":
-                started.setdefault(pod.metadata.name, (agenda.now - START) // SECOND)
+                started.setdefault(pod.metadata.name, (clock.now - START) // SECOND)
     assert started == {"a": 3, "b": 23, "c": 13, "d": 33}

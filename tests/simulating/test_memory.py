@@ -9,7 +9,7 @@ import pytest
 from restow.kube.manifests.documents import manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.scenarios.references import Reference
-from restow.simulating.scenarios.usage import Usage
+from restow.simulating.scenarios.usage import ScenarioUsage
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 
@@ -23,7 +23,7 @@ def scene():
 @pytest.fixture
 def usage(scene):
     """What pods and nodes use."""
-    return Usage(scene.simulation)
+    return ScenarioUsage(scene.simulation)
 
 
 def containers(request="1Gi", limit=None):
@@ -59,7 +59,7 @@ def test_a_container_is_killed_that_uses_more_than_its_limit_and_starts_again_la
         scene.run(1)
         (status,) = scene.get("Pod", "p").status.container_statuses
         if status.restart_count > len(starts):
-            starts.append(scene.agenda.now // SECOND)
+            starts.append(scene.clock.now // SECOND)
     waits = [after - before for before, after in pairwise(starts)]
     # A second to fill the memory, and what the kubelet waits.
     assert waits == pytest.approx([11, 21, 41, 81, 161], abs=1)

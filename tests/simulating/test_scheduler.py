@@ -126,7 +126,7 @@ def test_two_schedulers_that_decide_at_once_overdraw_a_node_and_its_kubelet_refu
     simulation.store.load(manifest_of(a_node("n1", cpu="4", memory="8Gi")))
     for name in ("default-scheduler", "mine"):
         simulation.store.apply(a_bare_pod(name, **asking("3", schedulerName=name)))
-    simulation.agenda.run(START + 2 * MINUTE)
+    simulation.clock.run(START + 2 * MINUTE)
     ended = {pod.status.phase: pod.status.reason for pod in simulation.store.list("Pod")}
     assert ended == {"Running": None, "Failed": "OutOfcpu"}
     state = simulation.view.state

@@ -8,7 +8,7 @@ from msgspec import structs
 from builders import a_node, a_pod, claim_volume, node_affinity, node_term, pod_affinity, pod_term, selector
 from builders.cluster_objects import a_pv, a_pvc, a_storage_class
 from restow.kube.manifests.documents import manifest_of
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from simulating.scenes import Scene
 
 
@@ -98,7 +98,7 @@ def test_a_gated_pod_is_tried_once_its_last_gate_is_removed():
     scene = a_scene()
     scene.store.create(manifest_of(a_pod("p", spec={"schedulingGates": [{"name": "a"}]})))
     scene.run(400)
-    assert scene.scheduler.queue.lengths()[Place.GATED] == 1
+    assert scene.scheduler.queue.lengths()[QueuePlace.GATED] == 1
     scene.store.update(structs.replace(scene.get("Pod", "p"), spec=manifest_of(a_pod("p")).spec))
     scene.run(1)
     assert node_of(scene) == "n1"
@@ -113,7 +113,7 @@ def test_a_pod_that_fits_nowhere_is_tried_again_after_five_minutes_and_lets_the_
     assert queued(scene).attempts == 1
     scene.run(32)
     assert queued(scene).attempts == 2
-    assert scene.scheduler.queue.incoming[Place.ACTIVE, "UnschedulableTimeout"] == 1
+    assert scene.scheduler.queue.incoming[QueuePlace.ACTIVE, "UnschedulableTimeout"] == 1
 
 
 def test_pods_come_in_order_of_priority_and_the_preemptor_gets_the_place_of_its_victim():

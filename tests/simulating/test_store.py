@@ -8,16 +8,16 @@ from msgspec import structs
 from restow.kube.labels import parse_selector
 from restow.kube.manifests.documents import document_of, manifest_of
 from restow.kube.timestamps import SECOND
-from restow.simulating.agenda import Agenda
 from restow.simulating.chance import Chance
 from restow.simulating.store import ExistsError, Store
+from restow.simulating.virtual_clock import VirtualClock
 from simulating.manifests import a_bare_pod, a_controller
 
 
 @pytest.fixture
 def store():
     """A store on the first of January."""
-    return Store(Agenda(now=1_767_225_600 * SECOND), Chance(1))
+    return Store(VirtualClock(now=1_767_225_600 * SECOND), Chance(1))
 
 
 def on_node(pod, node="n1"):

@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 
 from restow.errors import InputError
 from restow.sources import reading
-from restow.sources.reading import Document, Header, HeaderReader, input_files, read_documents, split_json, yaml_to_json
+from restow.sources.reading import (
+    Header,
+    HeaderReader,
+    InputDocument,
+    input_files,
+    read_documents,
+    split_json,
+    yaml_to_json,
+)
 from restow.sources.sizes import Sizes
 
 JSON = b'{"kind": "List"}'
@@ -110,7 +118,7 @@ def test_a_character_may_lie_across_two_chunks(a_file, monkeypatch):
 
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(JSON))))
-    assert list(read_documents("-", Sizes())) == [Document("standard input", JSON)]
+    assert list(read_documents("-", Sizes())) == [InputDocument("standard input", JSON)]
     with pytest.raises(InputError, match=r"^standard input: the file is empty"):
         contents("-")
 
@@ -175,7 +183,7 @@ def test_a_file_that_may_not_be_read_is_an_error(a_file):
     ],
 )
 def test_json_documents_one_after_another(text, parts):
-    assert list(split_json(text, "dump")) == [Document("dump", part) for part in parts]
+    assert list(split_json(text, "dump")) == [InputDocument("dump", part) for part in parts]
 
 
 @pytest.mark.parametrize("text", [b"{} garbage", b"{}{", b"{}" + b"[" * 100_000], ids=["garbage", "cut", "deep"])

@@ -13,13 +13,13 @@ from restow.workloads.horizontal_scaling import (
     Past,
     ScalingPolicy,
     ScalingRules,
-    Target,
     Tolerance,
+    UsageTarget,
     limited,
     replicas_by_usage,
 )
 
-HALF = Target(utilization=50)
+HALF = UsageTarget(utilization=50)
 MINUTE = 60 * SECOND
 
 
@@ -50,7 +50,7 @@ def test_usage_near_the_target_changes_nothing(used, wanted):
 
 
 def test_an_average_value_needs_no_requests():
-    assert asked(pods(300, 500, requested=0), target=Target(average=200)) == 4
+    assert asked(pods(300, 500, requested=0), target=UsageTarget(average=200)) == 4
 
 
 def test_without_a_pod_that_counts_nothing_can_be_told():

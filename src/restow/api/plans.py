@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from restow.api.applying import Applied
     from restow.api.arrow import ArrowTable
     from restow.application.planning import Planned
-    from restow.descheduling.plan import Move, Refusal, Remark, Summary
+    from restow.descheduling.plan import Move, PlanTotals, Refusal, Remark
     from restow.reporting.report import Report
 
 _MOVES: Final[Columns] = {
@@ -65,7 +65,7 @@ class Plan:
         return Rows("refusals", self._planned.plan.refusals, _REFUSALS)
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> PlanTotals:
         """Counts, and the load of the nodes before and after."""
         return self._planned.plan.summary
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from restow.application.simulation_inputs import Staging, collect_garbage, named_in_errors
 from restow.simulating.scenarios.futures import Future, future_of
-from restow.simulating.scenarios.running import Ending
+from restow.simulating.scenarios.running import RunEnding
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,7 +30,7 @@ class Runs:
 
     stagings: tuple[Staging, ...]
     seeds: tuple[int, ...]
-    ending: Ending
+    ending: RunEnding
     #: Nanoseconds since the epoch.
     now: int
 
@@ -41,7 +41,7 @@ class Runs:
         """Make one of the runs: those of a policy follow each other."""
         staging, seed = self.stagings[number // len(self.seeds)], self.seeds[number % len(self.seeds)]
         with named_in_errors(staging.policy):
-            return future_of(replace(staging.scenario, seed=seed), staging.cast, self.now, self.ending, tick)
+            return future_of(replace(staging.scenario, seed=seed), staging.config, self.now, self.ending, tick)
 
 
 def cores() -> int:

@@ -22,8 +22,8 @@ from restow.reporting.simulation_result import made_eviction
 from restow.reporting.simulation_wording import time_text
 from restow.reporting.wording import counted
 from restow.simulating.dumping import dump
-from restow.simulating.scenarios.playing import Play, begin
 from restow.simulating.scenarios.running import advance
+from restow.simulating.scenarios.scenario_run import ScenarioRun, begin
 from restow.sources.reading import read_text
 from restow.sources.sizes import Sizes
 
@@ -73,12 +73,12 @@ def replay(request: ReplayRequest, feedback: Feedback) -> ReplayedCluster:
         check_unchanged(recorded.inputs, name)
         inputs, staging = _read(recorded, at, feedback)
     with feedback.timings.phase("simulate"), feedback.simulating(at) as tick:
-        play = begin(staging.scenario, staging.cast, inputs.now)
+        run = begin(staging.scenario, staging.config, inputs.now)
         # What happens at that moment has not happened yet.
-        for now in advance(play, inputs.now + at - 1):
+        for now in advance(run, inputs.now + at - 1):
             tick(now - inputs.now)
-    _check_same(play, recorded, at, name)
-    return ReplayedCluster(dump(play.simulation.store), _advice(play, staging, recorded.inputs.policy, at))
+    _check_same(run, recorded, at, name)
+    return ReplayedCluster(dump(run.simulation.store), _advice(run, staging, recorded.inputs.policy, at))
 
 
 def _recorded(path: str, name: str) -> _Recorded:
@@ -106,10 +106,10 @@ def _read(recorded: _Recorded, at: int, feedback: Feedback) -> tuple[Inputs, Sta
     return inputs, staging_of(inputs, made.policy, feedback)
 
 
-def _check_same(play: Play, recorded: _Recorded, at: int, name: str) -> None:
+def _check_same(run: ScenarioRun, recorded: _Recorded, at: int, name: str) -> None:
     """Raise InputError where other pods were evicted than in the recorded run: another restow decides otherwise."""
-    play.observer.finish()
-    now = _evicted(map(made_eviction, play.recorder.finish(at).evictions), at)
+    run.observer.finish()
+    now = _evicted(map(made_eviction, run.recorder.finish(at).evictions), at)
     if now != _evicted(recorded.evictions, at):
         versions = f"it was made by restow {recorded.metadata.restow_version}, and this is {restow.__version__}"
         raise InputError(
@@ -123,14 +123,14 @@ def _evicted(made: Iterable[MadeEviction], at: int) -> list[tuple[float, str, st
     return [(each.at, each.pod, each.by, each.node) for each in made if each.at < limit]
 
 
-def _advice(play: Play, staging: Staging, policy: str | None, at: int) -> list[str]:
+def _advice(run: ScenarioRun, staging: Staging, policy: str | None, at: int) -> list[str]:
     """What the dump is, and how to ask what the descheduler decided then."""
-    store, scenario = play.simulation.store, staging.scenario
+    store, scenario = run.simulation.store, staging.scenario
     size = f"{counted(len(store.list('Node')), 'node')}, {counted(len(store.list('Pod')), 'pod')}"
     told = f"the cluster at {time_text(at / SECOND)} of the run: {size}"
     if scenario.descheduling is None:
         return [told]
     bundled = policy is None and scenario.descheduling.policy is None
     flags = ["restow plan -f FILE", *([] if bundled else [f"--policy-config-file {quote(staging.policy)}"])]
-    flags += [f"--placement {scenario.descheduling.placement}", f"--now {format_time(play.simulation.agenda.now + 1)}"]
+    flags += [f"--placement {scenario.descheduling.placement}", f"--now {format_time(run.simulation.clock.now + 1)}"]
     return [told, f"what the descheduler decides then: {' '.join(flags)}"]

@@ -22,7 +22,7 @@ from restow.reporting.wording import counted
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.queue import Queue
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers, schedule
 
@@ -52,7 +52,7 @@ class Scheduling:
     #: Nanoseconds since the epoch.
     now: int
 
-    def decisions(self, feedback: Feedback) -> Iterator[Decision]:
+    def decisions(self, feedback: Feedback) -> Iterator[SchedulingDecision]:
         """Decide about one pod after the other; then warn of what the answers depend on and the input lacks."""
         preempting = False
         with feedback.working(f"scheduling {counted(len(self.queue.pods), 'pod')}"):

@@ -11,8 +11,8 @@ from restow.application.simulation_record import recorded_inputs
 from restow.errors import InputError
 from restow.reporting.simulation_document import SimulationResult
 from restow.reporting.simulation_result import RunNames, simulation_result
-from restow.simulating.scenarios.playing import begin
 from restow.simulating.scenarios.running import run_out
+from restow.simulating.scenarios.scenario_run import begin
 from restow.sources.reading import STDIN
 
 
@@ -37,8 +37,8 @@ def simulate(request: SimulationRequest, feedback: Feedback) -> SimulationResult
         staging = staging_of(inputs, request.policy, feedback)
     naming = named_in_errors(staging.policy or inputs.name)
     with feedback.timings.phase("simulate"), feedback.simulating(inputs.ending.duration) as tick, naming:
-        play = begin(staging.scenario, staging.cast, inputs.now)
-        finished = run_out(staging.scenario, play, inputs.ending, tick)
+        run = begin(staging.scenario, staging.config, inputs.now)
+        finished = run_out(staging.scenario, run, inputs.ending, tick)
     written = request.policy if isinstance(request.policy, str) else None
     names = RunNames(inputs.name, staging.policy, recorded_inputs(paths, written, inputs.folder))
     return simulation_result(staging.scenario, finished, names)

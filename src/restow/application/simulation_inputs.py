@@ -23,10 +23,10 @@ from restow.policies.fallbacks import Fallbacks
 from restow.policies.load import load_document
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.objects import read_object
-from restow.simulating.scenarios.playing import Cast, cast_of
 from restow.simulating.scenarios.reading import API_VERSION, KIND, is_scenario, read_scenario
-from restow.simulating.scenarios.running import Ending
+from restow.simulating.scenarios.running import RunEnding
 from restow.simulating.scenarios.scenario import Descheduling, Scenario
+from restow.simulating.scenarios.scenario_run import ScenarioConfig, config_of
 from restow.sources.manifests import read_manifests
 from restow.sources.reading import STDIN
 from restow.sources.sizes import Sizes
@@ -70,7 +70,7 @@ class Inputs:
     folder: Folder
     #: Whether it is a file: dumps alone are not.
     is_written: bool
-    ending: Ending
+    ending: RunEnding
     #: When it begins, in nanoseconds since the epoch.
     now: int
 
@@ -80,7 +80,7 @@ class Staging:
     """A scenario with the policy that its descheduler has."""
 
     scenario: Scenario
-    cast: Cast
+    config: ScenarioConfig
     #: What the policy is called; empty if there is no descheduler.
     policy: str
 
@@ -113,8 +113,8 @@ def staging_of(inputs: Inputs, policy: NamedFile | None, feedback: Feedback) -> 
     scenario = inputs.scenario
     if policy is not None or not inputs.is_written:
         scenario = replace(scenario, descheduling=_descheduling(scenario.descheduling, file))
-    cast = cast_of(scenario, inputs.folder, file.loaded.policy)
-    return Staging(scenario, cast, _policy_name(scenario.descheduling, inputs.folder, file))
+    config = config_of(scenario, inputs.folder, file.loaded.policy)
+    return Staging(scenario, config, _policy_name(scenario.descheduling, inputs.folder, file))
 
 
 def _policy_name(written: Descheduling | None, folder: Folder, file: PolicyFile) -> str:
@@ -138,13 +138,13 @@ def _begin(request: ScenarioRequest, scenario: Scenario) -> int:
     return begins // SECOND * SECOND
 
 
-def _ending(request: ScenarioRequest, scenario: Scenario, name: str) -> Ending:
+def _ending(request: ScenarioRequest, scenario: Scenario, name: str) -> RunEnding:
     duration = scenario.duration if request.duration is None else request.duration
     if duration is None and not request.until_stable:
         raise InputError(f"{name} does not say how long to simulate; use --for 24h or --until stable")
     if duration is not None and duration <= 0:
         raise InputError("--for must be more than 0")
-    return Ending(_LONGEST if duration is None else duration, request.until_stable)
+    return RunEnding(_LONGEST if duration is None else duration, request.until_stable)
 
 
 def _sorted_out(paths: tuple[str, ...]) -> tuple[str | None, dict[str, list[dict[str, object]]]]:

@@ -16,7 +16,7 @@ from restow.client.credentials import Endpoint
 from restow.client.prometheus import Answer, QueryError, query_history
 from restow.client.transport import Api
 from restow.cluster.usage_columns import PER_SHARE, SHARE, packed, rounded
-from restow.cluster.usage_history import Series
+from restow.cluster.usage_history import SampleSeries
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
@@ -109,7 +109,7 @@ def ask_for_usage(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[st
     return UsageAnswer(series, notes)
 
 
-def _stored(query: RangeQuery, series: Series) -> Series:
+def _stored(query: RangeQuery, series: SampleSeries) -> SampleSeries:
     """The series as it is kept: shares are compared with whole percents, so they are not rounded."""
     return series if query.resource == SHARE else rounded(series)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from restow.application.scheduling import ScheduleRequest, Scheduling
     from restow.cli.feedback import Terminal
     from restow.reporting.schedule_rows import ScheduledCluster
-    from restow.scheduling.loop.decision import Decision
+    from restow.scheduling.loop.decision import SchedulingDecision
 
 Made = TypeVar("Made")
 
@@ -139,7 +139,7 @@ class _Output:
         page, place, asked = console(), self._place(), self.scheduling
         cluster = asked.found.cluster
 
-        def explain(decision: Decision) -> list[list[Text]]:
+        def explain(decision: SchedulingDecision) -> list[list[Text]]:
             could_win = len(asked.schedulers.scheduler_of(decision.pod).odds(decision).nodes)
             return explanation(cluster, decision, Aside(asked.ahead, could_win), page.width)
 
@@ -148,7 +148,7 @@ class _Output:
         for sections in pages:
             print_sections([[*place.lines(page.width), *sections[0]], *sections[1:]], page)
 
-    def _each(self, make: Callable[[Decision], Made]) -> list[Made]:
+    def _each(self, make: Callable[[SchedulingDecision], Made]) -> list[Made]:
         """Render each decision as it is made; then print the timings where ``-v`` asks for them."""
         made: list[Made] = []
         for decision in self.scheduling.decisions(self.feedback):

@@ -39,7 +39,7 @@ def amounts(quantities: Mapping[str, Quantity]) -> dict[str, int]:
 
 
 def capped_amounts(quantities: Mapping[str, Quantity]) -> dict[str, int]:
-    """The same for amounts that only count in scores: what is out of range is the nearest that is not."""
+    """Amounts that only count in scores; one that is out of range becomes the nearest that is not."""
     return {resource: max(0, min(_units(resource, quantity), LARGEST)) for resource, quantity in quantities.items()}
 
 

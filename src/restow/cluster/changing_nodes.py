@@ -1,9 +1,8 @@
 """Nodes that come, change and go in a ``ClusterState``.
 
-The index of a node is its place in the order of names, so a node that comes or goes moves those after it by one: that
-costs a pass over a few arrays of nodes and of pods, and whoever keeps what follows from nodes makes it anew. A node that
-changes costs its own row. Pods that name a node that is not there are on none, whether it has gone or has not come yet,
-and are on it as soon as it is there.
+The index of a node is its place in the order of names, so a node that comes or goes shifts those after it by one: that
+costs a pass over a few arrays of nodes and of pods, and data derived from nodes is rebuilt. A node that changes costs
+its own row. Pods that name a missing node are on none, and are on it as soon as it comes.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.journal import Change, NodeCreation, NodeDeletion, NodeUpdate
+from restow.cluster.journal import NodeChange, NodeCreation, NodeDeletion, NodeUpdate
 from restow.cluster.nodes import NodePart, NodeRow
 from restow.cluster.pod_order import Residents
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.request_vectors import request_vectors_of
 from restow.cluster.snapshot import Cluster
 
-#: So many changes are looked through one by one.
+#: Up to this many changes are searched one by one.
 _FEW = 64
 
 
@@ -36,7 +35,7 @@ class ChangingNodes(ABC):
     cluster: Cluster
     exists: BoolArray
     node: IdArray
-    changes: list[Change]
+    changes: list[NodeChange]
     before_rewriting: list[Callable[[], object]]
     _journal: list[Any]
     _residents: Residents
@@ -80,14 +79,14 @@ class ChangingNodes(ABC):
         self._take_out(node)
 
     def dismiss_followers(self) -> None:
-        """Tell nobody any more of those who follow the state so far: what they keep is of no use from now on."""
+        """Drop all subscribers so far: what they keep is invalid from now on."""
         self.before_rewriting.clear()
         self.cluster.nodes.dismiss_followers()
 
     def changed_nodes(self, since: int) -> IntArray:
-        """The nodes that changed, or where pods have come or gone, in all changes but the first ``since``, in order.
+        """The nodes that changed, or where pods came or went, in all changes but the first ``since``, in order.
 
-        A pod that begins to terminate keeps its place. Whoever else asks for the same gets the same.
+        A pod that begins to terminate keeps its place. Equal questions share one answer.
         """
         question = since, len(self.changes)
         if self._changed[0] != question:
@@ -124,8 +123,8 @@ class ChangingNodes(ABC):
         changed = self.cluster.nodes.write(node, row)
         if changed:
             self._take_in_resources()
-            self.changes.append(Change(node, NO_POD, 0, 0))
-            self.cluster.nodes.tell(changed)
+            self.changes.append(NodeChange(node, NO_POD, 0, 0))
+            self.cluster.nodes.notify(changed)
         return changed
 
     def _insert(self, row: NodeRow) -> int:
@@ -143,7 +142,7 @@ class ChangingNodes(ABC):
         # They are there again, and have what they had; where they never were, they have nothing.
         for pod in np.flatnonzero(self.exists & (self.node == node)).tolist():
             self._enter(pod, node, undone=True)
-        self._tell_of_positions()
+        self._notify_of_positions()
         return node
 
     def _take_out(self, node: int) -> None:
@@ -160,11 +159,11 @@ class ChangingNodes(ABC):
             places[places == node] = away
             places[places > node] -= 1
         self._residents.take_out(node)
-        self._tell_of_positions()
+        self._notify_of_positions()
 
-    def _tell_of_positions(self) -> None:
+    def _notify_of_positions(self) -> None:
         self._changed = (-1, -1), np.zeros(0, dtype=np.int64)
-        self.cluster.nodes.tell(NodePart.POSITION)
+        self.cluster.nodes.notify(NodePart.POSITION)
 
     def _take_in_resources(self) -> None:
         """Sum up resources that no node and no pod has named before."""

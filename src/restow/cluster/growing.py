@@ -21,7 +21,7 @@ class GrowingColumns:
         self._count = self._room = min(map(len, arrays.values()))
 
     def resized(self, count: int) -> Mapping[str, _Array]:
-        """The arrays with so many rows, by name; what stands in new rows is undefined."""
+        """The arrays by name, grown to ``count`` rows; the content of new rows is undefined."""
         if count > self._room or self._room == self._count:
             self._room = count + count // 8 + _ROOM
             self._buffers = {name: _with_room(old[: self._count], self._room) for name, old in self._buffers.items()}

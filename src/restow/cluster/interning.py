@@ -24,7 +24,7 @@ IdArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
 
-#: A combined key is numbered anew where it would get larger than this.
+#: A combined key that would exceed this is renumbered.
 _MOST_KEYS = 2**62
 
 
@@ -84,7 +84,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def by_appearance(ids: npt.NDArray[np.integer]) -> tuple[IdArray, list[int]]:
-    """Number identifiers anew, in order of first appearance, without gaps.
+    """Renumber identifiers in order of first appearance, without gaps.
 
     Returns the new identifier of each row and, for each new identifier, the old one.
     """

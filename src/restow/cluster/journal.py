@@ -1,4 +1,4 @@
-"""What happened to a state: changes of nodes for those who follow them, and what has to be known to take one back."""
+"""The journal of a state: changes of nodes for subscribers, and what undoing each change needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from restow.cluster.pods import PodRow
 from restow.cluster.snapshot import Key
 
 
-class Change(NamedTuple):
+class NodeChange(NamedTuple):
     """One change of a node."""
 
     node: int
@@ -23,7 +23,7 @@ class Change(NamedTuple):
     undone: bool = False
 
 
-class Move(NamedTuple):
+class PodMove(NamedTuple):
     """Where a pod was, and how, before it moved."""
 
     pod: int
@@ -75,7 +75,7 @@ class NodeDeletion(NamedTuple):
     row: NodeRow
 
 
-class ObjectChange(NamedTuple):
+class ObjectEdit(NamedTuple):
     """An object of a kind other than Node and Pod came, changed or went, and what it was before; None where it was not."""
 
     kind: str
@@ -83,4 +83,4 @@ class ObjectChange(NamedTuple):
     before: Any
 
 
-Entry = Move | Creation | Deletion | Update | NodeCreation | NodeUpdate | NodeDeletion | ObjectChange
+Entry = PodMove | Creation | Deletion | Update | NodeCreation | NodeUpdate | NodeDeletion | ObjectEdit

@@ -1,7 +1,7 @@
 """Objects that cannot be read are left out, one by one, and nothing else is.
 
-What the API server accepts, anybody with a namespace may write, so one object must not stop the others from being read.
-An object that protects pods goes on protecting: what stands in for it protects all that it could have protected.
+Anyone with a namespace may write what the API server accepts, so one object must not stop the others from being read.
+If an object protects pods, its substitute protects all that it could have protected.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ObjectKey = tuple[str, str, str]
 
 #: Objects that a note names.
 _MOST_NAMED = 5
-#: The value of a namespace's annotation that nobody can read; like any other than "enabled" it keeps pods in place.
+#: A namespace's annotation that cannot be read; like any value except "enabled" it keeps pods in place.
 _UNREADABLE = "unknown, as the Namespace cannot be read"
 _PROTECTING = {
     "Namespace": "no pod of the namespace is evicted",
@@ -54,13 +54,13 @@ _Amount = tuple[str, WireQuantity]
 
 
 class Sink(Protocol):
-    """Where objects go."""
+    """Receives objects, page by page."""
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         """Take a page of objects of a kind; where one cannot be read, an exception and none of them."""
 
     def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
-        """Go on without an object."""
+        """Skip an object."""
 
 
 class UnreadableBudget(PodDisruptionBudget, frozen=True, gc=False):
@@ -68,7 +68,7 @@ class UnreadableBudget(PodDisruptionBudget, frozen=True, gc=False):
 
 
 def add_page(sink: Sink, kind: str, objects: Sequence[Any], fatal: tuple[type[Exception], ...] = ()) -> None:
-    """Have a sink take a page without the objects that cannot be read; exceptions that are ``fatal`` are raised."""
+    """Add a page to a sink without the objects that cannot be read; exceptions that are ``fatal`` are raised."""
     readable = [each for each in objects if not isinstance(each, Unreadable)]
     for each in objects if len(readable) < len(objects) else ():
         if isinstance(each, Unreadable):
@@ -130,7 +130,7 @@ def left_out_notes(left_out: Mapping[ObjectKey, str]) -> tuple[str, ...]:
     return (*named, f"{more} more objects cannot be read; they are left out") if more > 0 else named
 
 
-# So they are told with the name of their object, and no rule ever meets one that it cannot read.
+# So they are reported with the name of their object, and no rule meets one that it cannot read.
 def check_values(kind: str, objects: Sequence[Any]) -> None:
     """InputError names the first object with a value that the API server would have refused.
 

@@ -1,8 +1,8 @@
 """Labels as selectors see them: a label whose key no selector mentions makes no difference to any rule.
 
 Some labels differ from pod to pod: the name of a StatefulSet's pod, the index of a Job's. Without them replicas are
-alike. Pods that come may bring selectors of their own, so more keys may be mentioned as time goes on; what has been told
-apart by then stays apart.
+alike. New pods may bring selectors of their own, so more keys may be mentioned later; pods that were distinct by then
+stay distinct.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MentionedLabels:
         self.catch_up()
 
     def catch_up(self) -> IntArray:
-        """Take in labels and selectors that pods have brought; returns the known sets that are seen otherwise now."""
+        """Add labels and selectors of new pods; returns the known sets that are seen differently now."""
         tables = self._pods.tables
         counts = len(tables.rules), len(tables.spread), len(tables.labels)
         if counts == self._read:
@@ -51,7 +51,7 @@ class MentionedLabels:
         return np.flatnonzero(self.seen[: len(before)] != before) if self.seen is not before else NO_SETS
 
     def _see(self) -> None:
-        """Look at the sets of labels that have not been looked at."""
+        """Process the sets of labels that are new."""
         sets = self._pods.tables.labels[len(self.seen) :]
         keys = self._keys
         if sets:

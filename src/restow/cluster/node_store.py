@@ -20,7 +20,7 @@ from restow.kube.objects import Node, Taint, WireQuantity
 
 @dataclass(slots=True, frozen=True)
 class ReadNode:
-    """A wire node, and the row that is made of it."""
+    """A wire node and its row."""
 
     wire: Node
     row: NodeRow

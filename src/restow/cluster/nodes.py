@@ -1,8 +1,8 @@
 """Nodes as columns, in order of their names.
 
 The number of a row is the position of its node: it changes when a node comes or goes before it. Only ``cluster.state``
-adds rows, changes them and takes them out, in arrays of its own: what somebody else has does not change. Whoever keeps
-what follows from nodes says so (``follow``), and is told when it is no longer true.
+adds rows, changes them and takes them out, in arrays of its own: arrays that others hold do not change. Code that
+derives data from nodes subscribes (``follow``), and is called when the data is stale.
 
 Amounts are ``int64[resource, node]``: CPU in milli, everything else in whole units, rounded up as Kubernetes'
 ``Quantity.Value`` does. Labels are read one key at a time: ``label_column`` gives each node a code for its value, so a
@@ -39,7 +39,7 @@ class NodePart(enum.Flag):
     #: A node came or went: positions are others, and everything else may be too.
     POSITION = enum.auto()
     LABELS = enum.auto()
-    #: A label that somebody has asked for.
+    #: A label key that was read.
     ASKED_LABELS = enum.auto()
     #: Taints, or the cordon.
     TAINTS = enum.auto()
@@ -118,11 +118,11 @@ class Nodes:
         self._followers.append((parts, forget))
 
     def dismiss_followers(self) -> None:
-        """Tell nobody any more of those who follow so far."""
+        """Drop all subscribers so far."""
         self._followers.clear()
 
-    def tell(self, parts: NodePart) -> None:
-        """Tell those who follow that some parts have changed."""
+    def notify(self, parts: NodePart) -> None:
+        """Notify subscribers that some parts changed."""
         for followed, forget in self._followers:
             if followed & parts:
                 forget()
@@ -234,7 +234,7 @@ class Nodes:
         """Have rows for resources that no node has, in arrays of our own."""
         if names:
             self._add_rows(names)
-            self.tell(NodePart.AMOUNTS)
+            self.notify(NodePart.AMOUNTS)
 
     def _add_rows(self, names: Sequence[str]) -> None:
         more = ((0, len(names)), (0, 0))
@@ -248,7 +248,7 @@ class Nodes:
         return tuple(tuple(each for each in taints if each.key != FENCE) for taints in self.taint_sets)
 
     def fenced(self, some: IntArray, effect: str) -> Nodes:
-        """The same nodes where some of them, by index, are fenced, and no others."""
+        """These nodes with fences on some of them, by index, and on no others."""
         lasting = self.lasting_taint_sets()
         fence = Taint(FENCE, "planned", effect)
         taints = self.taints.copy()

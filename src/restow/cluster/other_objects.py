@@ -1,7 +1,7 @@
 """The objects of a ``ClusterState`` that are neither nodes nor pods, and a version of each kind.
 
-States share what none of them has written: the first change of a kind copies its objects. A version tells whoever keeps
-what follows from a kind that the kind is not as it was, without a look at its objects.
+States share what none of them has written: the first change of a kind copies its objects. A version shows that a kind
+changed, without reading its objects.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class OtherObjects:
     def __init__(self, kinds: Mapping[str, Mapping[Key, Any]]) -> None:
         #: By kind; ``Cluster.others`` of the state.
         self.kinds: dict[str, Mapping[Key, Any]] = dict(kinds)
-        #: The kinds whose objects nobody else has.
+        #: The kinds whose objects no other state shares.
         self._own: dict[str, dict[Key, Any]] = {}
         self._versions: Counter[str] = Counter()
 
     def version(self, kind: str) -> int:
-        """Another number, and a higher one, whenever an object of a kind has come, changed or gone."""
+        """Increases each time an object of a kind comes, changes or goes."""
         return self._versions[kind]
 
     def replace(self, kind: str, key: Key, changed: Any) -> Any:
@@ -43,7 +43,7 @@ class OtherObjects:
         return before
 
     def shared(self) -> OtherObjects:
-        """The same for another state: from now on each of the two copies what it changes."""
+        """The objects for another state: from now on each of the two copies what it changes."""
         shared = OtherObjects(self.kinds)
         shared._versions = self._versions.copy()
         self._own = {}

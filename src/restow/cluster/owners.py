@@ -1,7 +1,7 @@
-"""Owners: who controls which pods, and how far up the input can tell.
+"""Owners: who controls which pods, up to the top as far as the input shows.
 
-``OwnerCounts`` counts pods by owner, which is what minReplicas asks. ``workload_of`` climbs from a pod's owner to
-the workload that people know (ReplicaSet to Deployment, Job to CronJob) as far as the input holds the objects.
+``OwnerCounts`` counts pods by owner, which is what minReplicas asks. ``workload_of`` climbs from a pod's owner to the
+workload that people know (ReplicaSet to Deployment, Job to CronJob) as far as the input holds the objects.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ANY: Final = -1
 
 
 class OwnerCounts:
-    """How many existing pods name each owner, kept up to date by being told.
+    """How many existing pods name each owner, kept up to date by notifications.
 
-    An owner is in the namespace of its pods, so a uid that a pod of another namespace names is another owner: whoever may
-    create pods may write any uid into them. Source: metadata.ownerReferences, Kubernetes 1.36.
+    An owner is in the namespace of its pods, so a uid that a pod of another namespace names is another owner: a user
+    who may create pods may write any uid into them. Source: metadata.ownerReferences, Kubernetes 1.36.
     """
 
     def __init__(self, pods: Pods, exists: BoolArray) -> None:
@@ -58,7 +58,7 @@ class OwnerCounts:
         self._known_counts()[owners] += more
 
     def validate(self, exists: BoolArray) -> None:
-        """Count anew and compare; AssertionError where a count differs."""
+        """Recount and compare; AssertionError where a count differs."""
         counted = self._counted(exists)
         assert np.array_equal(counted, self._known_counts()), "the counts of owners differ from the pods"
 
@@ -96,7 +96,7 @@ class OwnerCounts:
 
 
 def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:
-    """The workload of a pod, as far up as the input tells; None for a pod without owner."""
+    """The topmost workload of a pod that the input shows; None for a pod without owner."""
     pods = cluster.pods
     owner = owner_of(pods, pod)
     if owner is None or owner.kind not in _INTERMEDIATE:

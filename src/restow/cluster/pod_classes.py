@@ -30,7 +30,7 @@ class Aspect(enum.Flag):
     IDENTITY = enum.auto()
     #: Where it is or wants to be.
     PLACE = enum.auto()
-    #: What has become of it.
+    #: Its history.
     HISTORY = enum.auto()
     #: What it takes of the node where it was observed.
     HOLDINGS = enum.auto()
@@ -47,10 +47,10 @@ class Aspect(enum.Flag):
     VOLUMES = enum.auto()
     #: Its own terms about other pods, and whether it is meant by theirs.
     POD_AFFINITY = enum.auto()
-    #: Its constraints, or what stands behind a pod without any.
+    #: Its constraints, or the default selector of a pod without any.
     SPREADING = enum.auto()
     IMAGES = enum.auto()
-    #: Whom it may preempt.
+    #: Which pods it may preempt.
     PREEMPTION = enum.auto()
     #: Which scheduler places it.
     SCHEDULER = enum.auto()
@@ -110,7 +110,7 @@ def columns_of(aspects: Aspect) -> tuple[str, ...]:
 
 
 def values_of(pods: Pods, pod: int, aspects: Aspect) -> dict[str, Any]:
-    """What the columns with tables among those of some aspects say of a pod: values, where ``Pods`` has identifiers."""
+    """The values of a pod in the columns of some aspects, where ``Pods`` has identifiers."""
     tables = pods.tables
     named = (column for column in columns_of(aspects) if hasattr(tables, column))
     return {column: getattr(tables, column)[getattr(pods, column)[pod]] for column in named}

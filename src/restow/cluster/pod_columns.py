@@ -1,12 +1,12 @@
-"""What follows from the columns of the pods: kept for every pod, and found anew for those whose row is written.
+"""Values derived from the pods' columns: kept for every pod, and recomputed for those whose row is written.
 
 A ``PodColumn`` holds one value a pod, ``PodGroups`` the pods that are alike in some columns, a ``PodIndex`` the pods by
 keys. All of them catch up when they are asked, in time proportional to the rows that were written since. As long as
 none is, ``values`` is an attribute like any other: there is one for each rule, and each is asked about every pod.
 
-While a plan is made pods come, so whatever outlives one move and has an entry for each pod is one of these, or asks one
-of them. An array that was computed once lacks the pods that came since. Rows that no pod has had yet (``Pods.used``) have
-no value: no rule is asked about them.
+Pods come while a plan is made, so all data that outlives one move and has an entry for each pod is one of these, or
+asks one of them. An array that was computed once lacks the pods that came since. Rows that no pod has had yet
+(``Pods.used``) have no value: no rule is asked about them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Follower:
         self._read = len(pods.written)
 
     def _new_rows(self) -> list[int]:
-        """The rows that were written since somebody asked; ``values`` is kept until the next one is."""
+        """The rows that were written since the last question; ``values`` is kept until the next one is."""
         written = self._pods.written
         rows = written[self._read :] if self._read < len(written) else []
         self._read = len(written)
@@ -85,7 +85,7 @@ class PodGroups(_Follower):
         order = np.argsort(group, kind="stable").astype(np.int64)
         first = np.searchsorted(group[order], np.arange(len(table) + 1)).tolist()
         self._members = [order[begin:end] for begin, end in pairwise(first)]
-        #: Pods that have come to a group since its members were read.
+        #: Pods that came to a group since its members were read.
         self._came: dict[int, list[int]] = {}
         self._ids: dict[tuple[int, ...], int] | None = None
 
@@ -219,7 +219,7 @@ def by_value(
 
 
 def _lengthened(values: npt.NDArray[Scalar], count: int) -> npt.NDArray[Scalar]:
-    """The values with room for so many pods and some more."""
+    """The values with room for ``count`` pods and some more."""
     longer: npt.NDArray[Scalar] = np.zeros((count + count // 8, *values.shape[1:]), dtype=values.dtype)
     longer[: len(values)] = values
     return longer

@@ -1,7 +1,7 @@
-"""What a pod holds on its node while it is resized in place: not only what its spec wants.
+"""What a pod holds on its node during an in-place resize, which may exceed its spec.
 
-A container keeps what it has until a smaller wish is fulfilled, and a larger wish counts from the start, so it holds the
-largest of what it wants, what it has (``status``: ``resources``) and what it was promised (``allocatedResources``). A wish
+A container keeps what it has until it is shrunk, and a larger request counts from the start: so it holds the largest of
+what it requests, what it has (``status``: ``resources``) and what it was promised (``allocatedResources``). A request
 that the node can never fulfil does not count. Source: PodRequests with statuses, as NodeInfo uses it, Kubernetes 1.36.
 """
 
@@ -32,7 +32,7 @@ Held = tuple[Mapping[str, int], Mapping[str, int]]
 _RESIZE, _INFEASIBLE = "PodResizePending", "Infeasible"
 
 
-class Report(NamedTuple):
+class ResizeStatus(NamedTuple):
     """The bytes of ``resources`` and ``allocatedResources`` in a status."""
 
     resources: bytes
@@ -44,9 +44,9 @@ class HeldKey(NamedTuple):
 
     spec: ResourcesKey
     #: Of each regular container and of each init container; None where nothing is reported.
-    regular: tuple[Report | None, ...]
-    init: tuple[Report | None, ...]
-    pod: Report | None
+    regular: tuple[ResizeStatus | None, ...]
+    init: tuple[ResizeStatus | None, ...]
+    pod: ResizeStatus | None
     infeasible: bool
 
 
@@ -113,28 +113,28 @@ def _is_promised(has: bytes, promised: bytes) -> bool:
         return False
 
 
-def _reports(statuses: Iterable[ContainerReport] | None) -> Mapping[str, Report]:
+def _reports(statuses: Iterable[ContainerReport] | None) -> Mapping[str, ResizeStatus]:
     """What is reported of containers by name; of two with one name the first counts."""
-    found: dict[str, Report] = {}
+    found: dict[str, ResizeStatus] = {}
     for each in statuses or ():
         if each.resources is not ABSENT and not _is_absent(bytes(each.resources)):
             found.setdefault(each.name, _report(each))
     return found
 
 
-def _report(status: ContainerReport | PodStatus) -> Report:
-    return Report(bytes(status.resources), bytes(status.allocated_resources))
+def _report(status: ContainerReport | PodStatus) -> ResizeStatus:
+    return ResizeStatus(bytes(status.resources), bytes(status.allocated_resources))
 
 
 def _is_absent(raw: bytes) -> bool:
     return raw in (b"", b"null")
 
 
-def _of_each(containers: Sequence[Container], reports: Mapping[str, Report]) -> tuple[Report | None, ...]:
+def _of_each(containers: Sequence[Container], reports: Mapping[str, ResizeStatus]) -> tuple[ResizeStatus | None, ...]:
     return tuple([reports.get(each.name) for each in containers])
 
 
-def _effective(wanted: Requests, report: Report | None, key: HeldKey, path: str) -> Requests:
+def _effective(wanted: Requests, report: ResizeStatus | None, key: HeldKey, path: str) -> Requests:
     if report is None:
         return wanted
     has, promised = _decoded(report, path)
@@ -149,7 +149,7 @@ def _of_pod(wanted: Requests, key: HeldKey) -> Requests:
     return {name: effective.get(name, "0") for name in wanted}
 
 
-def _decoded(report: Report, path: str) -> tuple[Requests, Requests]:
+def _decoded(report: ResizeStatus, path: str) -> tuple[Requests, Requests]:
     has = decode_requirements(report.resources, path).requests or {}
     return has, decode_quantities(report.allocated, f"{path}.allocatedResources")
 

@@ -1,7 +1,7 @@
 """Canonical order of pods that come and go: by namespace, then name; a replacement right after the pod it replaces.
 
-Ranks leave room: a pod that comes gets one between those of its neighbours. Where there is no room left all ranks are
-given anew, which happens so rarely that a pod costs a binary search on average.
+Ranks leave room: a pod that comes gets one between those of its neighbours. If no room is left, all ranks are
+reassigned, which is so rare that a pod costs a binary search on average.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class PodOrder:
         self._keys = [self._key(pod) for pod in self._rows]
 
     def copied(self, pods: Pods) -> PodOrder:
-        """The same order of pods that are the same so far."""
+        """A copy of the order, for a copy of the pods."""
         other = PodOrder.__new__(PodOrder)
         other._pods, other._rows, other._keys = pods, list(self._rows), list(self._keys)  # noqa: SLF001
         return other
 
     def enter(self, pod: int) -> None:
-        """A pod has come, and gets its rank."""
+        """Rank a new pod."""
         key = self._key(pod)
         position = bisect_right(self._keys, key)
         self._keys.insert(position, key)
@@ -54,7 +54,7 @@ class PodOrder:
             self._renumber()
 
     def leave(self, pod: int, exists: BoolArray) -> None:
-        """A pod goes; its columns still tell its name. The first of its replacements that exists is its successor."""
+        """Remove a pod whose columns still hold its name; its first existing replacement succeeds it."""
         position = self._position(pod)
         _, heir = self._heir(pod, exists)
         if heir == NO_POD:
@@ -110,12 +110,12 @@ class PodOrder:
         return self._pods.tables.namespaces[self._pods.namespace[pod]], self._pods.names[pod]
 
 
-# A set of keys that is sorted anew costs as much as there are keys. Here that is so once; from then on a key that was
-# touched costs a binary search and a move of memory.
+# Sorting a set of keys costs as much as there are keys. Here that happens once; from then on a key that was touched
+# costs a binary search and a move of memory.
 class KeyOrder:
     """The keys of a mapping to rows, by namespace and name, and what some columns have in these rows.
 
-    Mapping and columns belong to somebody else, who tells what he changes.
+    Mapping and columns have another owner, who reports changes.
     """
 
     def __init__(self, row_of: Mapping[Key, int], columns: Mapping[str, list[Any]]) -> None:
@@ -125,7 +125,7 @@ class KeyOrder:
         self.renumber(row_of, columns)
 
     def touch(self, key: Key) -> None:
-        """A key has come, has another row, or is gone."""
+        """Note that a key came, has another row, or is gone."""
         if self._in_order is not None:
             self._touched.add(key)
 
@@ -165,7 +165,7 @@ class KeyOrder:
 
 
 class Residents:
-    """The pods on each of so many nodes."""
+    """The pods on each of ``count`` nodes."""
 
     def __init__(self, pods: Pods, count: int) -> None:
         order = pods.where(np.ones(len(pods), dtype=bool))
@@ -179,7 +179,7 @@ class Residents:
         self.arrived: dict[int, list[int]] = {}
 
     def copied(self) -> Residents:
-        """The same pods, for another state."""
+        """A copy for another state."""
         other = Residents.__new__(Residents)
         other._settled, other._first, other._home = self._settled, self._first, self._home  # noqa: SLF001
         other.arrived = {node: list(pods) for node, pods in self.arrived.items()}
@@ -193,12 +193,12 @@ class Residents:
         return (np.concatenate((settled, arrived)), False) if arrived else (settled, True)
 
     def enter(self, pod: int, node: int) -> None:
-        """A pod has come."""
+        """Add a pod."""
         if pod >= len(self._home) or self._home[pod] != node:
             self.arrived.setdefault(node, []).append(pod)
 
     def insert(self, node: int) -> None:
-        """A node has come, without pods; those after it are one further."""
+        """Insert a node without pods; those after it shift by one."""
         self._first = np.insert(self._first, node, self._first[node])
         self._home = np.where(self._home >= node, self._home + 1, self._home)
         self.arrived = {at + (at >= node): pods for at, pods in self.arrived.items()}

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from restow.cluster.amounts import amounts, capped_amounts
-from restow.cluster.pod_values import ContainerResources, HostPort, Rules
+from restow.cluster.pod_values import ContainerResources, HostPort, PlacementRules
 from restow.kube.node_selection import NodeSelection, compile_preferred
 from restow.kube.objects import (
     Affinity,
@@ -82,12 +82,12 @@ def decode_gates(raw: bytes) -> tuple[str, ...]:
     return tuple(gate.name for gate in _decode(raw, tuple[SchedulingGate, ...], (), "spec.schedulingGates"))
 
 
-def decode_rules(key: RulesKey) -> Rules:
+def decode_rules(key: RulesKey) -> PlacementRules:
     """``spec.nodeSelector`` and ``spec.affinity``."""
     labels = _decode(key[0], dict[str, str], {}, "spec.nodeSelector")
     affinity = _decode(key[1], Affinity, Affinity(), "spec.affinity")
     node = affinity.node_affinity or NodeAffinity()
-    return Rules(
+    return PlacementRules(
         selection=NodeSelection.compile(labels, node.required),
         has_node_selector=bool(labels),
         has_node_affinity=affinity.node_affinity is not None,
@@ -181,7 +181,7 @@ def _defaults_on_node(parts: RequestParts, requests: Mapping[str, Quantity]) -> 
 
 
 def decode_requirements(raw: bytes, path: str) -> ResourceRequirements:
-    """``resources`` of whatever is at a path."""
+    """The ``resources`` at a path."""
     found = _decode(raw, ResourceRequirements, ResourceRequirements(), f"{path}.resources")
     _check_quantities(found.requests or {}, f"{path}.resources.requests")
     _check_quantities(found.limits or {}, f"{path}.resources.limits")

@@ -75,10 +75,10 @@ class PodStore:
         return self._last.keys()
 
     def add(self, pods: Sequence[Pod]) -> int:
-        """Take a page of pods, of which the last of one name counts; returns how many replace one that was there.
+        """Add a page of pods, of which the last of one name counts; returns how many replace one that was there.
 
-        InputError names the first pod with a part that cannot be read, OutOfRangeError says which amount is beyond int64;
-        after any exception nothing of the page was taken.
+        InputError names the first pod with a part that cannot be read, OutOfRangeError says which amount is beyond
+        int64; after any exception nothing of the page was taken.
         """
         if not pods:
             return 0
@@ -318,7 +318,7 @@ class _Shared:
         self.ids = array("i")
         self.values: list[Any] = []
         #: The identifiers that were asked for last, and what was made of them.
-        self._told: tuple[IdArray, tuple[IdArray, list[Any]]] | None = None
+        self._cached: tuple[IdArray, tuple[IdArray, list[Any]]] | None = None
 
     def identify(self, keys: Sequence[Any], pods: Sequence[Pod]) -> list[int]:
         """The identifiers of keys; a key that cannot be decoded is forgotten again."""
@@ -340,15 +340,15 @@ class _Shared:
         self._interner.ids(keys[old] for old in kept)
         self.ids = array("i", ids.tobytes())
         self.values = [self.values[old] for old in kept]
-        self._told = None
+        self._cached = None
 
     def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, list[Any]]:
         """The column with its rows in this order, and its table; the input's order leaves no trace in either."""
         given = np.array(self.ids, dtype=np.int32)[order]
-        if self._told is None or not np.array_equal(self._told[0], given):
+        if self._cached is None or not np.array_equal(self._cached[0], given):
             ids, kept = by_appearance(given)
-            self._told = given, (ids, [self.values[old] for old in kept])
-        return self._told[1]
+            self._cached = given, (ids, [self.values[old] for old in kept])
+        return self._cached[1]
 
     def _value(self, key: Any, pod: Pod) -> Any:
         try:

@@ -64,7 +64,7 @@ class Flag(enum.IntFlag):
 
 
 class PodOrigin(NamedTuple):
-    """How a pod came about, which tells how the next one of its controller may differ; no scheduler looks at it."""
+    """How a pod was created, which shows how the next one may differ; no scheduler reads it."""
 
     #: The names of its containers.
     containers: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class PodOrigin(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class Rules:
+class PlacementRules:
     """Where a pod may go: node selector and affinity of one distinct pair of texts."""
 
     #: Required node affinity AND node selector.
@@ -113,7 +113,7 @@ class PodVetoes(NamedTuple):
 
 #: Of a pod that forbids nothing, as almost all do.
 NO_VETOES = PodVetoes()
-#: ``do_not_disrupt`` of a pod that must stay whatever its age.
+#: ``do_not_disrupt`` of a pod that must stay at any age.
 ALWAYS = 2**63 - 1
 
 
@@ -151,11 +151,11 @@ class ContainerResources:
     requests: Mapping[str, int]
     #: Resource names that a regular or init container requests explicitly, even as 0.
     named: frozenset[str]
-    #: QoS class that the containers imply when the status does not tell.
+    #: QoS class that the containers imply when the status does not name it.
     qos: int
     #: What scores count for a pod on a node: containers that request no CPU or memory take 100m and 200Mi.
     nonzero: Mapping[str, int]
-    #: The same for a pod that is being scheduled; requests of the pod itself do not count there.
+    #: ``nonzero`` of a pod that is being scheduled; requests of the pod itself do not count there.
     scored: Mapping[str, int]
     #: Whether a kubelet with static CPU policy gives some container CPUs of its own, which may have to be aligned: the pod
     #: is Guaranteed and the container requests whole CPUs. Source: policy_static.go, Kubernetes 1.36.
@@ -190,7 +190,7 @@ class PodTables:
     #: What pods hold that are being resized: requests and ``nonzero``, as in ContainerResources.
     held: list[tuple[Mapping[str, int], Mapping[str, int]]]
     tolerations: list[tuple[Toleration, ...]]
-    rules: list[Rules]
+    rules: list[PlacementRules]
     spread: list[tuple[TopologySpreadConstraint, ...]]
     images: list[tuple[str, ...]]
     init_images: list[tuple[str, ...]]
@@ -199,7 +199,7 @@ class PodTables:
     ports: list[tuple[HostPort, ...]]
     schedulers: list[str]
     gates: list[tuple[str, ...]]
-    #: What annotations and ``spec`` say of the groups of pods.
+    #: The groups of pods that annotations and ``spec`` name.
     group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
     origins: list[PodOrigin]

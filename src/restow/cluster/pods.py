@@ -27,14 +27,14 @@ PENDING, UNKNOWN_NODE = -1, -2
 PodRow = dict[str, Any]
 #: ``replaces`` of a pod that replaces no other, and ``replaced_by`` of one that no other replaces.
 NO_POD: Final = -1
-#: Rows are added in so many at once.
+#: Rows are added in batches of this size.
 _STEP: Final = 64
 #: How far apart the ranks of pods are that were read together.
 _APART: Final = 1 << 32
 
 
 class CopiedRow(NamedTuple):
-    """A row that is like another but for some columns."""
+    """A row that copies another except for some columns."""
 
     pod: int
     like: int
@@ -79,7 +79,7 @@ class Pods:
     phase: npt.NDArray[np.int8]
     #: 0 BestEffort, 1 Burstable, 2 Guaranteed.
     qos: npt.NDArray[np.int8]
-    #: ``spec.priority``, 0 where absent; ``has_priority`` tells the two apart.
+    #: ``spec.priority``, 0 where absent; ``has_priority`` distinguishes the two.
     priority: npt.NDArray[np.int64]
     has_priority: npt.NDArray[np.bool_]
     #: creationTimestamp and status.startTime, nanoseconds since the epoch, or NO_TIME.
@@ -90,7 +90,7 @@ class Pods:
     replaces: IdArray
     #: The row of the last replacement of a pod, NO_POD if it has none.
     replaced_by: IdArray
-    #: What canonical order goes by.
+    #: The sort key of canonical order.
     rank: IntArray
     tables: PodTables
     #: The names of nodes that are not there, or were not once; what stands for them counts down from UNKNOWN_NODE.
@@ -107,7 +107,7 @@ class Pods:
     _spare: int = field(default=0, init=False)
     #: None while others may have the same arrays and tables.
     _columns: GrowingColumns | None = field(default=None, init=False)
-    #: Identifiers by value, of the tables that a value was put into.
+    #: Identifiers by value, for tables that got a value.
     _interned: dict[str, dict[Hashable, int]] = field(default_factory=dict, init=False)
     #: Whether the order of rows is that of ranks.
     _rows_in_order: bool = field(default=True, init=False)
@@ -116,7 +116,7 @@ class Pods:
         return len(self.names)
 
     def shared(self) -> Pods:
-        """The same pods for somebody else; whoever of the two writes first copies the columns."""
+        """The pods for another state; the first of the two to write copies the columns."""
         self._columns = None
         other = replace(self)
         other._free, other._spare = list(self._free), self._spare  # noqa: SLF001  of the same class
@@ -125,7 +125,7 @@ class Pods:
 
     @property
     def used(self) -> int:
-        """How many rows some pod has had: they come first, and those after them say nothing of a pod."""
+        """How many rows have had a pod: they come first, and those after them are unused."""
         return len(self.names) - self._spare
 
     def read(self) -> BoolArray:
@@ -145,7 +145,7 @@ class Pods:
             self._own()
         values: list[Any] = getattr(self.tables, table)
         if table not in self._interned:
-            # Conditions hold times, so those that were read are all different and nobody asks for one of them again.
+            # Conditions hold times, so those that were read are all different and none is looked up again.
             known = values if table != "conditions" else []
             self._interned[table] = {hashable(each): identifier for identifier, each in enumerate(known)}
         identifier = self._interned[table].setdefault(hashable(value), len(values))
@@ -187,12 +187,12 @@ class Pods:
         return pod
 
     def append_like(self, pod: int, changed: PodRow) -> int:
-        """Put a pod that is like another but for some columns into a row that no pod has had; returns which."""
+        """Copy a pod except for some columns into a row that no pod has had; returns the row."""
         new, is_first = self._next_row()
         for name in _COLUMNS:
             column = getattr(self, name)
             column[new] = changed[name] if name in changed else column[pod]
-        self._tell_followers(new)
+        self._notify_followers(new)
         self.copied = CopiedRow(new, pod, frozenset(changed))
         if is_first:
             self._fill_spare_rows(new)
@@ -224,9 +224,9 @@ class Pods:
             self._own()
         for name, value in row.items():
             getattr(self, name)[pod] = value
-        self._tell_followers(pod)
+        self._notify_followers(pod)
 
-    def _tell_followers(self, pod: int) -> None:
+    def _notify_followers(self, pod: int) -> None:
         """A row is written."""
         self.written.append(pod)
         for kept in self.followers:
@@ -246,7 +246,7 @@ class Pods:
         self.write(pod, row)
 
     def link(self, pod: int, replaces: int) -> None:
-        """Have a pod be there in place of another one, or of none (NO_POD)."""
+        """Make a pod the replacement of another one, or of none (NO_POD)."""
         if self._columns is None:
             self._own()
         self.replaces[pod] = replaces
@@ -310,7 +310,7 @@ class Pods:
 
 
 def ranks(count: int) -> IntArray:
-    """The ranks of so many pods that are in order."""
+    """Ranks for ``count`` pods in order."""
     return np.arange(count, dtype=np.int64) * _APART
 
 

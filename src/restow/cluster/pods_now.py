@@ -11,7 +11,7 @@ from restow.kube.objects import Condition, OwnerReference
 
 @dataclass(slots=True, frozen=True)
 class PodNow:
-    """What is asked of a single pod before and after an eviction."""
+    """Questions about a single pod before and after an eviction."""
 
     namespace: str
     name: str

@@ -1,8 +1,8 @@
-"""What nodes used lately, as somebody watches it: samples of all nodes at the same moments, as one array.
+"""Recent usage of nodes, as a watch collects it: samples of all nodes at the same moments, as one array.
 
-A scheduler that runs keeps this instead of a stored history (``cluster.usage_history``): figures of all nodes come from one
-computation, and a new sample costs no more than a copy of the old ones. It is among the objects of a cluster as one of
-the kind ``KIND``, and changes only as a whole.
+A scheduler that runs keeps this instead of a stored history (``cluster.usage_history``): figures of all nodes come from
+one computation, and a new sample costs no more than a copy of the old ones. It is among the objects of a cluster as one
+of the kind ``KIND``, and changes only as a whole.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Amount = npt.NDArray[np.float64]
 
 @dataclass(slots=True, frozen=True, eq=False)
 class RecentUsage:
-    """Milli-CPUs and bytes: ``values[time, resource, node]``, resources as ``COLLECTED``, not-a-number where nobody knows."""
+    """Milli-CPUs and bytes: ``values[time, resource, node]``, resources as ``COLLECTED``, not-a-number if unknown."""
 
     names: tuple[str, ...]
     #: Seconds since the epoch, ascending.
@@ -44,7 +44,7 @@ class RecentUsage:
         return int(self.times[-1])
 
     def figures(self, nodes: Sequence[str], window: int) -> tuple[Amount, Amount]:
-        """Mean and standard deviation (of the population) of the last so many seconds, float[resource, node] each.
+        """Mean and standard deviation (of the population) of the last ``window`` seconds, float[resource, node] each.
 
         Not-a-number, and 0 for the deviation, of a node without a sample.
         """
@@ -60,7 +60,7 @@ class RecentUsage:
 
 
 def with_sample(before: RecentUsage | None, at: int, used: Mapping[str, Amounts], keep: int) -> RecentUsage:
-    """Return what is known after a sample of some nodes at a time, of so many seconds; one of the same time is replaced.
+    """Add a sample of some nodes and drop what is older than ``keep`` seconds; replaces one of the same time.
 
     ``used`` is what ``cluster.usage.node_usage`` gives. Nodes without any sample left are forgotten.
     """
@@ -79,7 +79,7 @@ def with_sample(before: RecentUsage | None, at: int, used: Mapping[str, Amounts]
 
 
 def recent_usage(cluster: Cluster) -> RecentUsage | None:
-    """Return what somebody watches of a cluster; None where nobody does."""
+    """Return the watched usage of a cluster; None if there is none."""
     found: RecentUsage | None = cluster.kind(KIND).get(KEY)
     return found
 

@@ -10,7 +10,7 @@ from restow.cluster.snapshot import Cluster
 
 
 def add_missing_resources(cluster: Cluster) -> int:
-    """Have a row of the nodes' amounts for every resource that a pod names; returns how many came."""
+    """Give the nodes' amounts a row for every resource that a pod names; returns how many were added."""
     tables = cluster.pods.tables
     named = {name for each in tables.resources for name in each.requests}
     missing = sorted(named.difference(cluster.nodes.resources))
@@ -21,7 +21,7 @@ def add_missing_resources(cluster: Cluster) -> int:
 def sums_by_node(
     vectors: npt.NDArray[np.int64], nodes: IdArray, count: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """What pods hold (a vector each) on each of so many nodes, int64[resource, node], and how many they are."""
+    """What pods hold (a vector each) on each of ``count`` nodes, int64[resource, node], and how many they are."""
     requested = np.zeros((vectors.shape[1], count), dtype=np.int64)
     for resource in range(len(requested)):
         np.add.at(requested[resource], nodes, vectors[:, resource])

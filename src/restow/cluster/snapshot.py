@@ -2,7 +2,7 @@
 
 ``ClusterStore`` takes wire objects in any order and ``snapshot`` makes the cluster of them; ``cluster.state`` lays over
 it what changes. Objects are keyed by name, so the last of two wins, as it does in the API server's own store. The store
-goes on after a snapshot: objects may be replaced and removed, and a later snapshot has these changes.
+stays usable after a snapshot: objects may be replaced and removed, and a later snapshot has these changes.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Cluster:
     others: Mapping[str, Mapping[Key, Any]]
     #: The objects that were given and are not in it, and why: a sentence that names the object.
     left_out: Mapping[ObjectKey, str] = field(default_factory=dict)
-    #: Kinds that the source has and does not show. Nobody knows what they forbid, so it counts as forbidden; of a kind
-    #: that an input just does not hold that is not said.
+    #: Kinds that the source has and does not show. What they forbid is unknown and counts as forbidden; of a kind that
+    #: an input just does not hold that is not said.
     missing: frozenset[str] = frozenset()
-    #: What the queries for usage came to that somebody asked for it.
+    #: The answers to the queries for usage that were made for it.
     usage: Mapping[UsageQuery, QueryResult] = field(default_factory=dict)
     #: What was moved lately, which figures of usage may not show yet.
     usage_changes: Sequence[UsageChange] = ()
-    #: The minor version of the API server; None where the input does not tell, such as files.
+    #: The minor version of the API server; None if the input does not name it, such as files.
     server_minor: int | None = None
 
     def kind(self, kind: str) -> Mapping[Key, Any]:
@@ -55,11 +55,11 @@ class Cluster:
         return self.others.get(kind, {})
 
     def has_list(self, kind: str) -> bool:
-        """Whether the input holds an object of a kind, or a list of it without any: otherwise nobody knows."""
+        """Whether the input holds an object of a kind, or an empty list of it: otherwise its objects are unknown."""
         return kind in self.others
 
     def without(self, kinds: Collection[str]) -> Cluster:
-        """The same, with kinds (other than Node and Pod) missing."""
+        """A copy that lacks kinds other than Node and Pod."""
         others = {kind: known for kind, known in self.others.items() if kind not in kinds}
         return replace(self, others=others, missing=frozenset(kinds))
 
@@ -113,7 +113,7 @@ class ClusterStore:
                 self.left_out.pop((kind, each.metadata.namespace, each.metadata.name), None)
 
     def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
-        """Go on without an object that cannot be read; where it may protect pods, it protects all that it could."""
+        """Skip an object that cannot be read; if it may protect pods, its substitute protects all that it could."""
         self.remove(kind, namespace, name)
         substitute = stand_in(kind, namespace, name)
         if substitute is not None:
@@ -146,7 +146,7 @@ class ClusterStore:
             self._others.get(kind, {}).pop((namespace, name), None)
 
     def restart(self, kind: str) -> None:
-        """Forget a kind: it is listed anew."""
+        """Forget a kind before it is listed again."""
         self.take_over(kind, ClusterStore())
 
     def take_over(self, kind: str, other: ClusterStore) -> None:
@@ -208,13 +208,13 @@ class ClusterStore:
         return None if found is None else bool(found.wire.spec.taints)
 
     def opt_out(self, namespace: str) -> str | None:
-        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
+        """The value of a namespace's annotation ``restow.dev/eviction``; None if absent or unknown."""
         found = self.other("Namespace", "", namespace)
         annotations = None if found is None else found.metadata.annotations
         return None if annotations is None else annotations.eviction
 
     def has_room(self, budget: str) -> bool:
-        """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
+        """Whether a disruption budget (namespace/name) allows an eviction; true for an unknown budget."""
         found = self.other("PodDisruptionBudget", *budget.split("/", 1))
         return found is None or found.status.disruptions_allowed > 0
 
@@ -243,12 +243,12 @@ class ClusterStore:
         if not beyond:
             return pods, {}
         keys = {(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]): pod for pod in beyond}
-        told = {
+        reasons = {
             ("Pod", *key): f"{title('Pod', *key)}: with the other pods of its node, {beyond[pod]} is more than "
             f"{LARGEST}, the most that int64 holds"
             for key, pod in keys.items()
         }
-        return self._pods.columns(index, keys.keys()), told
+        return self._pods.columns(index, keys.keys()), reasons
 
 
 def _update(known: dict[K, V], given: Sequence[tuple[K, V]]) -> int:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from restow.cluster.changing_nodes import ChangingNodes
 from restow.cluster.growing import GrowingColumns
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.journal import Change, Creation, Deletion, Entry, Move, ObjectChange, Update
+from restow.cluster.journal import Creation, Deletion, Entry, NodeChange, ObjectEdit, PodMove, Update
 from restow.cluster.other_objects import OtherObjects
 from restow.cluster.owners import OwnerCounts
 from restow.cluster.pod_order import PodOrder, Residents
@@ -70,10 +70,10 @@ class ClusterState(ChangingNodes):
         #: Which pods are on their way out, bool[pod]: they hold their place but spread ignores them.
         self.terminating: BoolArray = pods.has(Flag.TERMINATING)
         #: Every change of a node, oldest first; a cache remembers how far it has read.
-        self.changes: list[Change] = []
-        #: Every pod that began or ceased to exist, oldest first, wherever it is.
+        self.changes: list[NodeChange] = []
+        #: Every pod that began or ceased to exist, oldest first, on any node.
         self.births: list[int] = []
-        #: Called before the row of a pod is written, or the place of a node is another, that ``changes`` may tell of.
+        #: Called before the row of a pod is written, or the place of a node changes, that ``changes`` may mention.
         self.before_rewriting: list[Callable[[], object]] = []
         self._vectors = request_vectors_of(cluster)
         #: Whether pods that are being resized hold what kube-scheduler has them hold, else what they request.
@@ -86,7 +86,7 @@ class ClusterState(ChangingNodes):
         self.holds: BoolArray = ~pods.terminal
         self._owners: OwnerCounts | None = None
         self._journal: list[Entry] = []
-        #: Made when a pod first comes or goes by its name.
+        #: Created when a pod first comes or goes by its name.
         self._order: PodOrder | None = None
         self._changed = (0, 0), np.zeros(0, dtype=np.int64)
         self._residents = Residents(pods, len(nodes))
@@ -101,7 +101,7 @@ class ClusterState(ChangingNodes):
         return pods[self.holds[pods]]
 
     def all_pods_on(self, node: int) -> IntArray:
-        """The pods on a node whatever their phase, in canonical order."""
+        """The pods on a node in any phase, in canonical order."""
         residents, settled = self._residents.on(node, self.exists, self.node)
         # Where rows are used again, those that were there at first need not be in order.
         return residents if settled and self._order is None else self.cluster.pods.in_order(residents)
@@ -112,7 +112,7 @@ class ClusterState(ChangingNodes):
         return vector
 
     def held_by(self, pod: int) -> npt.NDArray[np.int64]:
-        """What a pod takes of the node that it is on; the same but for pods that are being resized."""
+        """What a pod takes of its node; differs from its requests only during a resize."""
         vector: npt.NDArray[np.int64] = self._vectors[self.held[pod]]
         return vector
 
@@ -136,7 +136,7 @@ class ClusterState(ChangingNodes):
         return self._owner_counts().siblings(pods)
 
     def reserve(self, replaces: int, changed: PodRow, claims: Iterable[tuple[Key, PersistentVolumeClaim]] = ()) -> int:
-        """A row for the replacement of a pod, which is like it but for some columns; it does not exist until it is placed.
+        """A row for the replacement of a pod, a copy except for some columns; it does not exist until it is placed.
 
         Like its row, the claims that come with it stay when changes are undone.
         """
@@ -144,7 +144,7 @@ class ClusterState(ChangingNodes):
             self._others.replace("PersistentVolumeClaim", key, claim)
         pods = self.cluster.pods
         changed |= {"replaces": replaces, "replaced_by": NO_POD, "rank": pods.rank[replaces] + 1}
-        # A row of its own: whoever takes back that a pod is gone finds its row again.
+        # A row of its own: undoing the removal of a pod finds its row again.
         pod = pods.append_like(replaces, changed)
         pods.replaced_by[replaces] = pod
         self._admit(pod)
@@ -178,10 +178,10 @@ class ClusterState(ChangingNodes):
 
     def put(self, kind: str, key: Key, changed: Any) -> None:
         """An object of a kind other than Node and Pod comes, changes, or is gone (None)."""
-        self._journal.append(ObjectChange(kind, key, self._others.replace(kind, key, changed)))
+        self._journal.append(ObjectEdit(kind, key, self._others.replace(kind, key, changed)))
 
     def version(self, kind: str) -> int:
-        """Another number whenever objects of a kind other than Node and Pod may be others than before."""
+        """Changes each time objects of a kind other than Node and Pod may have changed."""
         return self._others.version(kind)
 
     def remove(self, pod: int) -> None:
@@ -220,7 +220,7 @@ class ClusterState(ChangingNodes):
         """Take back every change since the mark."""
         while len(self._journal) > mark:
             match self._journal.pop():
-                case Move() as move:
+                case PodMove() as move:
                     self._move_back(move)
                 case Creation(pod):
                     self._vanish(pod, undone=True)
@@ -234,7 +234,7 @@ class ClusterState(ChangingNodes):
                     self._appear(pod, undone=True)
                 case Update(pod, row, node, terminating):
                     self._rewrite(pod, row, node, terminating=terminating, undone=True)
-                case ObjectChange(kind, key, before):
+                case ObjectEdit(kind, key, before):
                     self._others.replace(kind, key, before)
                 case entry:
                     self._take_back(entry)
@@ -283,7 +283,7 @@ class ClusterState(ChangingNodes):
             self._owners = OwnerCounts(self.cluster.pods, self.exists)
         return self._owners
 
-    def _move_back(self, move: Move) -> None:
+    def _move_back(self, move: PodMove) -> None:
         pod, node, existed, terminating = move
         if terminating != self.terminating[pod]:
             self._mark(pod, terminating=terminating)
@@ -351,12 +351,12 @@ class ClusterState(ChangingNodes):
             self._owners.change(pod, more)
 
     def _note(self, pod: int) -> None:
-        self._journal.append(Move(pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
+        self._journal.append(PodMove(pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
 
     def _mark(self, pod: int, *, terminating: bool) -> None:
         self.terminating[pod] = terminating
         if self.exists[pod] and self.node[pod] >= 0:
-            self.changes.append(Change(int(self.node[pod]), pod, 0, -1 if terminating else 1))
+            self.changes.append(NodeChange(int(self.node[pod]), pod, 0, -1 if terminating else 1))
 
     def _leave(self, pod: int, *, undone: bool = False) -> None:
         node = int(self.node[pod])
@@ -365,7 +365,7 @@ class ClusterState(ChangingNodes):
         arrived = self._residents.arrived.get(node)
         if arrived and pod in arrived:
             arrived.remove(pod)
-        self.changes.append(Change(node, pod, -1, 0 if self.terminating[pod] else -1, undone))
+        self.changes.append(NodeChange(node, pod, -1, 0 if self.terminating[pod] else -1, undone))
         if self.holds[pod]:
             self.requested[:, node] -= self.held_by(pod)
             self.running[node] -= 1
@@ -375,7 +375,7 @@ class ClusterState(ChangingNodes):
         if node < 0:
             return
         self._residents.enter(pod, node)
-        self.changes.append(Change(node, pod, 1, 0 if self.terminating[pod] else 1, undone))
+        self.changes.append(NodeChange(node, pod, 1, 0 if self.terminating[pod] else 1, undone))
         if self.holds[pod]:
             self.requested[:, node] += self.held_by(pod)
             self.running[node] += 1

@@ -1,4 +1,4 @@
-"""The histories of usage that an input holds, and what they say of one moment."""
+"""The usage histories that an input holds, and their figures at one moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from restow.cluster.interning import IntArray
 from restow.cluster.snapshot import Cluster, Key
 from restow.cluster.usage import StoredMetrics
 from restow.cluster.usage_columns import KIND, PER_SHARE, RESOURCES, SHARE, unpacked
-from restow.cluster.usage_history import Sample, Series, UsageHistory, latest
+from restow.cluster.usage_history import SampleSeries, UsageHistory, UsageSample, latest
 from restow.cluster.usage_samples import NodeSamples, QueryResult, UsageQuery
 from restow.kube.objects import ContainerMetrics, ObjectMeta, PodMetrics, WireQuantity
 from restow.kube.timestamps import SECOND, format_time
@@ -22,7 +22,7 @@ _METRICS, _POD_METRICS = "NodeMetrics", "PodMetrics"
 
 def stored_history(cluster: Cluster) -> UsageHistory:
     """The history of amounts in the input; empty where it holds none."""
-    nodes: dict[str, dict[str, Series]] = {}
+    nodes: dict[str, dict[str, SampleSeries]] = {}
     for wire in cluster.kind(KIND).values():
         if wire.resource in RESOURCES:
             nodes.setdefault(wire.node, {})[wire.resource] = unpacked(wire)
@@ -64,13 +64,13 @@ def with_usage_at(cluster: Cluster, now: int) -> UsageAt:
     return UsageAt(replace(cluster, others=others), len(samples), oldest, estimated)
 
 
-def _last(history: UsageHistory, node: str, now: int) -> dict[str, Sample]:
+def _last(history: UsageHistory, node: str, now: int) -> dict[str, UsageSample]:
     """The last sample of each resource that has one by then."""
     found = ((resource, latest(series, now)) for resource, series in history.nodes[node].items())
     return {resource: sample for resource, sample in found if sample is not None}
 
 
-def _metrics(node: str, samples: Mapping[str, Sample]) -> StoredMetrics:
+def _metrics(node: str, samples: Mapping[str, UsageSample]) -> StoredMetrics:
     usage: dict[str, WireQuantity] = {
         resource: f"{sample.value}m" if resource == "cpu" else str(sample.value) for resource, sample in samples.items()
     }
@@ -78,8 +78,8 @@ def _metrics(node: str, samples: Mapping[str, Sample]) -> StoredMetrics:
     return StoredMetrics(ObjectMeta(name=node), usage, format_time(measured * SECOND))
 
 
-# A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle,
-# so that what has to last for several cycles can be told.
+# A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle, so
+# that a condition over several cycles can be judged.
 def stored_results(
     cluster: Cluster, queries: Iterable[UsageQuery], now: int, cycles: int = 1, *, source: str
 ) -> dict[UsageQuery, QueryResult]:
@@ -104,7 +104,7 @@ def stored_results(
     return found
 
 
-def _result(of_node: Mapping[str, Series], at: int) -> QueryResult:
+def _result(of_node: Mapping[str, SampleSeries], at: int) -> QueryResult:
     samples = []
     for node, series in sorted(of_node.items()):
         end = int(np.searchsorted(series.times, at, side="right"))
@@ -114,7 +114,7 @@ def _result(of_node: Mapping[str, Series], at: int) -> QueryResult:
     return QueryResult(float(at), tuple(samples))
 
 
-def _step(of_node: Mapping[str, Series]) -> int:
+def _step(of_node: Mapping[str, SampleSeries]) -> int:
     """The usual seconds between two samples; a minute where there are no two."""
     steps = np.concatenate([np.diff(series.times) for series in of_node.values()])
     return int(np.median(steps)) if len(steps) else 60

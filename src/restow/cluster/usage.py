@@ -43,7 +43,7 @@ def node_usage(cluster: Cluster) -> dict[str, Amounts]:
 
 
 class StoredMetrics(NodeMetrics, frozen=True, gc=False):
-    """What a stored history last says of a node (``cluster.stored_usage``)."""
+    """The latest usage of a node in a stored history (``cluster.stored_usage``)."""
 
 
 def source_of(cluster: Cluster, node: str) -> str:
@@ -53,7 +53,7 @@ def source_of(cluster: Cluster, node: str) -> str:
 
 
 def time_of(cluster: Cluster, node: str) -> int | None:
-    """When the usage of a node was measured (nanoseconds since the epoch); None where nobody says."""
+    """When the usage of a node was measured (nanoseconds since the epoch); None if unknown."""
     metrics = cluster.kind("NodeMetrics").get(("", node))
     try:
         return parse_time(metrics.timestamp) if metrics is not None and metrics.timestamp else None
@@ -92,7 +92,7 @@ def _amounts(wire: Mapping[str, WireQuantity] | None) -> Amounts:
 # from then on CPU is kept in whole milli-CPUs and memory in whole bytes. Source: Descheduler 0.36,
 # pkg/descheduler/metricscollector.
 def share_before(seconds: float) -> float:
-    """Which share of a mean is from before so many seconds ago, if samples come regularly."""
+    """The share of a mean that is older than this many seconds, if samples come regularly."""
     return float(_BETA ** (max(seconds, 0.0) / INTERVAL))
 
 

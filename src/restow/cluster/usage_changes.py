@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True, frozen=True)
 class UsageChange:
-    """What a node uses more since a pod has come, or less since one has left."""
+    """How much the usage of a node grows with a pod that came, or shrinks with one that left."""
 
     #: Its name.
     node: str
@@ -23,5 +23,5 @@ class UsageChange:
 
     @property
     def is_arrival(self) -> bool:
-        """Whether a pod has come, and none has left."""
+        """Whether a pod came rather than left."""
         return all(amount >= 0 for amount in self.amounts.values())

@@ -15,13 +15,13 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.amounts import LARGEST
-from restow.cluster.usage_history import Column, Series
+from restow.cluster.usage_history import Column, SampleSeries
 from restow.kube.excerpts import excerpt
 from restow.kube.kinds import API_VERSIONS
 from restow.kube.objects import ObjectMeta, UsageSeries
 
 KIND: Final = "UsageSeries"
-#: What is stored of nodes: amounts, and what a query of a policy comes to, in millionths.
+#: What is stored of nodes: amounts, and the answers to a policy's queries, in millionths.
 RESOURCES: Final = ("cpu", "memory")
 SHARE: Final = "share"
 PER_SHARE: Final = 1_000_000
@@ -39,7 +39,7 @@ _KEPT: Final = 20_000
 _TIMES_KEPT: Final = 64
 
 
-def packed(node: str, resource: str, series: Series) -> UsageSeries:
+def packed(node: str, resource: str, series: SampleSeries) -> UsageSeries:
     """A series as a snapshot stores it; the series has a sample at least."""
     unit = max(int(np.gcd.reduce(series.values)), 1)
     columns = _planes(_deltas(series.times)) + _planes(_zigzag(_deltas(series.values // unit)))
@@ -56,18 +56,18 @@ def packed(node: str, resource: str, series: Series) -> UsageSeries:
     )
 
 
-def unpacked(wire: UsageSeries) -> Series:
+def unpacked(wire: UsageSeries) -> SampleSeries:
     """The series again; ValueError says which field is not what ``packed`` writes."""
     _check_fields(wire)
-    return Series(*_decoded(wire.columns, wire.samples, wire.unit), wire.query)
+    return SampleSeries(*_decoded(wire.columns, wire.samples, wire.unit), wire.query)
 
 
-def rounded(series: Series) -> Series:
-    """The same with values to a thousandth of the largest one, so that it packs into fewer bytes."""
+def rounded(series: SampleSeries) -> SampleSeries:
+    """Round values to a thousandth of the largest one, so that the series packs into fewer bytes."""
     largest = int(series.values.max(initial=0))
     unit = 1 << max(largest.bit_length() - _BITS - 1, 0)
     nearest = series.values // unit + (series.values % unit > unit // 2)
-    return Series(series.times, np.minimum(nearest, LARGEST // unit) * unit, series.query)
+    return SampleSeries(series.times, np.minimum(nearest, LARGEST // unit) * unit, series.query)
 
 
 def series_name(node: str, resource: str, query: str) -> str:

@@ -1,8 +1,8 @@
 """What nodes used over time: for each node and resource a series of samples, and figures of a window of it.
 
-Times are whole seconds since the epoch, values whole milli-CPUs or bytes, as ``cluster.amounts`` has them. A window is so
-many seconds up to and including ``now``, without the second in which it begins, as a range of Prometheus. Samples
-after ``now`` do not exist yet. A figure is None where the window has no sample: nobody knows, and that is not zero.
+Times are whole seconds since the epoch, values whole milli-CPUs or bytes, as ``cluster.amounts`` has them. A window is
+a number of seconds up to and including ``now``, without the second in which it begins, as a range of Prometheus.
+Samples after ``now`` do not exist yet. A figure is None if the window has no sample: unknown is not zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Column = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True, frozen=True, eq=False)
-class Series:
+class SampleSeries:
     """What one node used of one resource: ``values[i]`` at ``times[i]``, which ascend without repetition."""
 
     times: Column
@@ -43,39 +43,39 @@ class Series:
 class UsageHistory:
     """The series of each node by its name, and there by resource: ``cpu``, ``memory``."""
 
-    nodes: Mapping[str, Mapping[str, Series]] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, SampleSeries]] = field(default_factory=dict)
 
-    def series(self, node: str, resource: str) -> Series | None:
-        """Return what a node used of a resource; None where nobody has measured that."""
+    def series(self, node: str, resource: str) -> SampleSeries | None:
+        """Return what a node used of a resource; None if it was not measured."""
         return self.nodes.get(node, {}).get(resource)
 
 
-class Sample(NamedTuple):
+class UsageSample(NamedTuple):
     """One sample."""
 
     at: int
     value: int
 
 
-def within(series: Series, window: int, now: int) -> Series:
+def within(series: SampleSeries, window: int, now: int) -> SampleSeries:
     """Return the samples of a window."""
     first, end = np.searchsorted(series.times, (now - window, now), side="right")
-    return Series(series.times[first:end], series.values[first:end], series.query)
+    return SampleSeries(series.times[first:end], series.values[first:end], series.query)
 
 
-def latest(series: Series, now: int) -> Sample | None:
+def latest(series: SampleSeries, now: int) -> UsageSample | None:
     """Return the last sample up to now, however old it is."""
     end = int(np.searchsorted(series.times, now, side="right"))
-    return Sample(int(series.times[end - 1]), int(series.values[end - 1])) if end else None
+    return UsageSample(int(series.times[end - 1]), int(series.values[end - 1])) if end else None
 
 
-def mean(series: Series, window: int, now: int) -> float | None:
+def mean(series: SampleSeries, window: int, now: int) -> float | None:
     """Return the mean of a window's samples."""
     values = within(series, window, now).values
     return float(values.mean(dtype=np.float64)) if len(values) else None
 
 
-def std(series: Series, window: int, now: int) -> float | None:
+def std(series: SampleSeries, window: int, now: int) -> float | None:
     """Return the standard deviation of a window's samples (of the population, as ``stddev_over_time``)."""
     values = within(series, window, now).values
     return float(values.std(dtype=np.float64)) if len(values) else None

@@ -1,7 +1,7 @@
-"""What a query for usage came to: samples of nodes over time, and the figure that they come to.
+"""Results of usage queries: samples of nodes over time, and the figure computed from them.
 
-Every source - a Prometheus, a stored history - hands over the same: for each query, the samples of each node.
-All that decides works on these.
+Every source - a Prometheus, a stored history - returns the same: for each query, the samples of each node. Decisions
+work on these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Series = npt.NDArray[np.float64]
 
 @dataclass(slots=True, frozen=True)
 class UsageQuery:
-    """A query, and the source of usage that it is asked of, by its name in policies."""
+    """A query, and the name of its source of usage in policies."""
 
     source: str
     text: str
@@ -56,7 +56,7 @@ class QueryResult:
     earlier: tuple[QueryResult, ...] = ()
 
     def after(self, before: QueryResult | None, cycles: int) -> QueryResult:
-        """The same with what was before, of so many cycles in all."""
+        """The result with earlier ones, ``cycles`` of them in all."""
         if before is None:
             return self
         return replace(self, earlier=(replace(before, earlier=()), *before.earlier)[: cycles - 1])
@@ -64,7 +64,7 @@ class QueryResult:
 
 @dataclass(slots=True, frozen=True)
 class Figure:
-    """What the samples of one node come to."""
+    """The figure of one node's samples."""
 
     value: float
     #: Seconds since the newest sample.
@@ -96,7 +96,7 @@ def _percentile(values: Series, percentile: float) -> float:
 
 
 def falls_to(series: NodeSamples, at: float, seconds: float) -> float | None:
-    """Where a node will be in so many seconds if it goes on falling as it did for as long; None where it does not fall.
+    """Where a falling node will be in ``seconds`` if its trend continues for that long; None if it does not fall.
 
     The trend is the straight line that fits its samples best.
     """

@@ -41,7 +41,7 @@ class Eviction(NamedTuple):
     landing: Landing
     #: The proposal that it is part of; None for a suggestion of its own.
     together: Together | None = None
-    #: What the pod was measured to use, where the strategy goes by that.
+    #: The measured usage of the pod, if the strategy uses it.
     used: Mapping[str, int] | None = None
 
 
@@ -49,7 +49,7 @@ class Eviction(NamedTuple):
 RefusalKey = tuple[PluginRef, int | str]
 
 
-class Refused(NamedTuple):
+class RefusedSuggestion(NamedTuple):
     """A refused suggestion, by index. For a refused proposal: the first of its moves that cannot be made."""
 
     pod: int
@@ -69,8 +69,8 @@ class Refused(NamedTuple):
         """Refusals with the same key count once in a plan."""
         return self.ref, self.purpose or self.pod
 
-    def without(self, moved: Collection[int]) -> Refused:
-        """The same refusal without those of the other pods that have moved after all."""
+    def without(self, moved: Collection[int]) -> RefusedSuggestion:
+        """The refusal without other pods that moved after all."""
         left = tuple(each for each in self.others if each not in moved)
         return self if len(left) == len(self.others) else self._replace(others=left)
 
@@ -82,7 +82,7 @@ class Record:
     #: Decided moves, in order.
     evictions: tuple[Eviction, ...]
     #: Every pod that a strategy wanted and that stays after all, once for each strategy.
-    refusals: tuple[Refused, ...]
+    refusals: tuple[RefusedSuggestion, ...]
     #: Strategies that could not work, and why.
     problems: tuple[tuple[PluginRef, str], ...]
     #: Strategies that found nothing to do, and why.
@@ -107,7 +107,7 @@ class Arbiter:
         self._pods = state.cluster.pods
         self._limits = limits
         self._placing = placing
-        self._refusals: dict[RefusalKey, Refused] = {}
+        self._refusals: dict[RefusalKey, RefusedSuggestion] = {}
         self._limited: dict[RefusalKey, Sequence[Suggestion]] = {}
         #: Whose turn it is, counted from 0.
         self._position = -1
@@ -167,7 +167,7 @@ class Arbiter:
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
         if not all(map(self._state.exists.item, pods)):
-            # Limits are asked before anybody notices that the pod is gone.
+            # Limits are asked before the pod is seen to be gone.
             limit = self._limits.refusal(self._state, pods[0])
             return limit[0] if limit else Verdict.REFUSED
         if self._groups is None or not self._groups.numbers(pods):
@@ -272,7 +272,9 @@ class Arbiter:
             return evictor.passes_all(suggestion.pod)
         return evictor.passes_late(suggestion.pod)
 
-    def _hold_back(self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> Refused | None:
+    def _hold_back(
+        self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str
+    ) -> RefusedSuggestion | None:
         """Record one refusal for all of these pods. Replacements do not exist yet, so none is recorded for them."""
         position, reason = obstacle
         staying = [pod for pod in pods if self._pods.replaces[pod] == NO_POD]
@@ -282,5 +284,5 @@ class Arbiter:
         staying.remove(pod)
         if purpose:
             reason = all_or_none(reason, ref.plugin, purpose)
-        refused = Refused(pod, int(self._state.node[pod]), ref, reason, purpose, tuple(staying))
+        refused = RefusedSuggestion(pod, int(self._state.node[pod]), ref, reason, purpose, tuple(staying))
         return self._refusals.setdefault(refused.key, refused)

@@ -22,7 +22,7 @@ from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.loop.alignment import Alignment
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.server_rules import other_scores
 from restow.workloads.replacements import Replacements
 
@@ -48,13 +48,15 @@ class Caveats:
         self._least = least_probability(self.certainty)
 
     def unsteered(
-        self, suggestion: Suggestion, source: int, landing: Landing, decision: Decision, nodes: IntArray
+        self, suggestion: Suggestion, source: int, landing: Landing, decision: SchedulingDecision, nodes: IntArray
     ) -> Landing | Reason:
         """The landing where the scheduler chooses one of these nodes, by everything that is open about it; or a refusal."""
         scored = self._scored(suggestion, source, landing, decision)
         return self.aligned(suggestion.pod, scored, nodes) if isinstance(scored, Landing) else scored
 
-    def _scored(self, suggestion: Suggestion, source: int, landing: Landing, decision: Decision) -> Landing | Reason:
+    def _scored(
+        self, suggestion: Suggestion, source: int, landing: Landing, decision: SchedulingDecision
+    ) -> Landing | Reason:
         """The landing, likely at most where another version of the scheduler may choose another node; or a refusal."""
         if not self._other_scores or accepted(suggestion, source, decision.verdicts.feasible, self.vetoes).all():
             return landing

@@ -174,7 +174,7 @@ class StrategyRunner:
         return frozenset(kind for each in self._evictors for kind in each.missing)
 
     def bypassing(self, pod: int) -> StrategyRunner:
-        """The same strategies, with evictors that protect every pod as before except this one."""
+        """The strategies with evictors that protect every pod as before except this one."""
         return replace(self, _evictors=[each.bypassing(pod) for each in self._evictors])
 
     def watchers(self, arbiter: Arbiter) -> list[tuple[PluginRef, LandingCheck]]:

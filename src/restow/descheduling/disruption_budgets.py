@@ -1,9 +1,10 @@
 """Disruption budgets, as the eviction API checks them, for the evictions of one plan; and the failures that Jobs allow.
 
-A plan may use what ``status.disruptionsAllowed`` says now: what becomes free when replacements are ready is for the next
-plan. Two budgets over one pod forbid its eviction altogether. A pod that has ended, or has not started, needs no budget,
-and one that is not ready needs none if its budget says so. A Job allows a number of failures (``JobFailures``).
-Source: policy/v1 eviction, Kubernetes 1.36.
+A plan may use what ``status.disruptionsAllowed`` says now: what becomes free when replacements are ready is for the
+next plan. Two budgets over one pod forbid its eviction altogether. A pod that has ended, or has not started, needs no
+budget, and one that is not ready needs none if ``unhealthyPodEvictionPolicy`` of its budget says so. A Job allows a
+number of failures: ``backoffLimit``, ``backoffLimitPerIndex`` and ``podFailurePolicy`` (``JobFailures``). Source:
+policy/v1 eviction, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -149,8 +150,8 @@ class DisruptionBudgets:
         return ready is None or ready.status == "True"
 
 
-# Whether an eviction counts as a failure depends on the Job (``workloads.jobs``). A plan may cause as many failures as a
-# Job still allows; a failure counts for ever.
+# Whether an eviction counts as a failure depends on the Job (``workloads.jobs``). A plan may cause as many failures as
+# a Job still allows; a failure never stops counting.
 @dataclass(slots=True, frozen=True)
 class JobFailures:
     """How many more failures the Jobs of a cluster allow, and how many a plan causes."""

@@ -1,7 +1,7 @@
 """DefaultEvictor: which pods may be evicted at all, and why the others may not.
 
 Most of Filter does not change while a plan is made and is one array (``descheduling.protections``). Two things do
-change with each eviction and are asked anew: how many replicas an owner still has (minReplicas), and whether a pod
+change with each eviction and are checked again: how many replicas an owner still has (minReplicas), and whether a pod
 fits somewhere else (nodeFit). Source: Descheduler 0.36, plugins/defaultevictor.
 """
 
@@ -24,7 +24,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.groups import HeldGroups
 from restow.descheduling.node_fit import NodeFit
-from restow.descheduling.protections import Check, everywhere, flagged, static_checks, unknown_check
+from restow.descheduling.protections import Protection, everywhere, flagged, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
 from restow.policies.codes import RefusalCode, Stage
 
@@ -58,7 +58,7 @@ class DefaultEvictor:
         state: ClusterState,
         fit: NodeFit,
         labels: LabelGroups,
-        vetoes: Sequence[Check],
+        vetoes: Sequence[Protection],
         now: int,
         held: HeldGroups | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class DefaultEvictor:
         #: The checks that no annotation of a pod overrides: opt-outs of namespaces, and what other controllers forbid.
         self._vetoes = vetoes
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
-        #: The annotation that overrides every other check, whatever its value.
+        #: The annotation that overrides every other check, with any value.
         self._always = flagged(pods, Flag.EVICT)
         self._never = flagged(pods, Flag.PREFER_NO_EVICTION if args.no_eviction_policy == "Mandatory" else Flag(0))
         self._failing = PodColumn(pods, self._find_failing)
@@ -237,7 +237,7 @@ class DefaultEvictor:
 
 
 def _or_this(column: PodColumn[np.bool_], pod: int, rows: IntArray) -> BoolArray:
-    """The values of a column for some pods; true for ``pod``, whatever the column says."""
+    """The values of a column for some pods; true for ``pod`` in any case."""
     holds: BoolArray = column.of(rows) | (rows == pod)
     return holds
 
@@ -258,12 +258,12 @@ def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:
     return np.logical_and(nodes.ready, [parsed.matches(labels) for labels in nodes.labels])
 
 
-def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
+def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Protection:
     """The check of namespace labels. Pods of namespaces that the input does not contain fail it."""
     pods = state.cluster.pods
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):
-        return Check(_NAMESPACE_CODE, _NAMESPACE, PodColumn(pods, lambda rows: np.zeros(len(rows), dtype=bool)))
+        return Protection(_NAMESPACE_CODE, _NAMESPACE, PodColumn(pods, lambda rows: np.zeros(len(rows), dtype=bool)))
     if not state.cluster.has_list("Namespace"):
         return unknown_check("Namespace", everywhere(pods), "the labels of ")
     compiled = selector_from(selector)
@@ -274,4 +274,4 @@ def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
         "namespaces",
         lambda names: [not (name in known and compiled.matches(known[name])) for name in names],
     )
-    return Check(_NAMESPACE_CODE, _NAMESPACE, fails)
+    return Protection(_NAMESPACE_CODE, _NAMESPACE, fails)

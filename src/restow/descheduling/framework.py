@@ -45,10 +45,10 @@ class PendingFilters(enum.Enum):
 
 
 class Verdict(enum.Enum):
-    """What became of a suggestion."""
+    """The decision on a suggestion."""
 
     EVICTED = "evicted"
-    #: Refused for a reason that applies only to this pod; go on with the next.
+    #: Refused for a reason that applies only to this pod; continue with the next.
     REFUSED = "refused"
     #: Refused because a replacement would find no place, or none where the strategy gains.
     NO_PLACE = "no place"
@@ -107,7 +107,7 @@ Suggestions = Generator[Suggestion | Proposal, Verdict, None]
 
 
 class StrategyError(Exception):
-    """A strategy cannot work on this cluster (say, a node has no metrics); the plan goes on without it."""
+    """A strategy cannot work on this cluster (say, a node has no metrics); the plan continues without it."""
 
 
 class NodeClass(Struct, frozen=True):

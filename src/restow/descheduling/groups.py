@@ -1,11 +1,12 @@
-"""What a plan does about groups (``workloads.groups``): by default their pods stay; or each group moves as one proposal.
+"""What a plan does about groups (``workloads.groups``): their pods stay by default; or each group moves as a whole.
 
-A group that moves is completed by the arbiter: whoever suggests one of its pods suggests all of them. The others may land
-anywhere that the group's own rules allow. All of them pass the evictor and count in limits and budgets, and if one may not
-go, none does. If the controller restarts the whole group, all of its pods leave before the first replacement is scheduled.
+The arbiter completes a group that moves, as one proposal: to suggest one of its pods is to suggest all of them. The
+others may land anywhere that the group's own rules allow. All of them pass the evictor and count in limits and budgets,
+and if one may not go, none does. If the controller restarts the whole group, all of its pods leave before the first
+replacement is scheduled.
 
-A group with an exclusive topology has a domain to itself. Its controller pins all replacements to the domain that the first
-one lands in, which cannot be proven beforehand; so such a group moves within its domain only.
+A group with an exclusive topology has a domain to itself. Its controller pins all replacements to the domain that the
+first one lands in, which cannot be proven beforehand; so such a group moves within its domain only.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ class MovingGroups:
         return None
 
     def _confined(self, suggestion: Suggestion, group: Group) -> Suggestion:
-        """The same suggestion, with landings in the domain that the group has to itself."""
+        """The suggestion with landings limited to the domain that the group has to itself."""
         key, node = self._topology(suggestion.pod, group), int(self.state.node[suggestion.pod])
         if not key or node < 0:
             return suggestion

@@ -1,8 +1,8 @@
 """Strategies of other packages: checked when they are named, and guarded while they run.
 
-Whatever such a strategy raises ends it, as a problem of the plan that names it, and everything else goes on. What it was
-asked about nodes just then is answered so that the pod stays: it accepts none, and all are worse. What it raises about its
-own arguments ends the command, as anything else that is wrong with a policy does.
+An exception ends such a strategy, as a problem of the plan that names it; the rest of the plan continues. What it was
+asked about nodes just then is answered so that the pod stays: it accepts none, and all are worse. What it raises about
+its own arguments ends the command, as anything else that is wrong with a policy does.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def strategy_of_a_package(name: str, offered: object) -> Strategy:
 
 
 def _problem(name: str, offered: object) -> str:
-    """Why a declaration is of no use; empty where it is."""
+    """Why a declaration is unusable; empty if it is usable."""
     if not isinstance(offered, Strategy):
         return "is no restow.descheduling.framework.Strategy"
     schema = offered.schema
@@ -74,7 +74,7 @@ def _problem(name: str, offered: object) -> str:
 
 
 def _guarded_schema(schema: PluginSchema) -> PluginSchema:
-    """The same, where whatever the package raises about arguments is an UnusablePackageError."""
+    """Guard a schema: anything that the package raises about arguments becomes an UnusablePackageError."""
     return replace(
         schema,
         validate=partial(_about_args, schema.name, partial(_listed, schema.validate, str)),
@@ -137,7 +137,7 @@ def _sort_nodes(
 
 
 def _ending(what: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """What a function of a strategy returns; StrategyError for whatever it raises."""
+    """The result of a strategy's function; StrategyError for anything that it raises."""
     try:
         return function(*arguments, **named)
     except StrategyError:
@@ -151,8 +151,8 @@ class _Faults:
     """What went wrong in the functions of suggestions, which are asked in the middle of a decision."""
 
     first: str = ""
-    #: Whether somebody knows.
-    told: bool = False
+    #: Whether the fault was reported.
+    reported: bool = False
 
     def add(self, what: str, error: BaseException) -> None:
         self.first = self.first or f"{what} raised {described(error)}"
@@ -221,20 +221,20 @@ def _watch(function: Callable[[View, Any], LandingCheck], view: View, args: Any)
     """Its check. Where it fails it objects to nothing, since the next round finds the same, and the plan notes why."""
     faults = _Faults()
 
-    def heard(found: R) -> R:
-        if faults.first and not faults.told:
-            faults.told = True
+    def noted(found: R) -> R:
+        if faults.first and not faults.reported:
+            faults.reported = True
             view.note(f"{faults.first}: what it would say about other strategies' moves is not known")
         return found
 
     def check(pod: int, nodes: IntArray) -> BoolArray:
-        return heard(_tested(partial(landing_check, pod), "watch", faults, instead=False, nodes=nodes))
+        return noted(_tested(partial(landing_check, pod), "watch", faults, instead=False, nodes=nodes))
 
     try:
         landing_check = function(view, args)
     except FAULTS as error:
         faults.add("watch", error)
-        return heard(_no_objection)
+        return noted(_no_objection)
     return check
 
 

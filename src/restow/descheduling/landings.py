@@ -4,9 +4,9 @@ Foreseen landings: kube-scheduler chooses. Every node that could win has a proba
 (``scheduling.sampling.landing_odds``). Together, the nodes that the strategy accepts must be probable enough, and those
 where the landing would do harm must be improbable enough (``descheduling.certainty``).
 
-Steered landings: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it passes the
-filters, whatever scores and samples say. So the plan chooses: among the nodes that fit and that the strategy accepts, it takes
-the one with the least ``cost``. Source: evaluateNominatedNode, Kubernetes 1.36.
+Steered landings: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it
+passes the filters, without scores and samples. So the plan chooses: among the nodes that fit and that the strategy
+accepts, it takes the one with the least ``cost``. Source: evaluateNominatedNode, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 class PlacementPrediction(NamedTuple):
-    """Where a replacement could land if nobody steers it."""
+    """Where a replacement could land if it is not steered."""
 
     odds: LandingOdds
     #: The nodes that win if the scheduler looks at all nodes.
@@ -87,7 +87,7 @@ class Landings:
         #: The same integers for all moves.
         self._indices = np.arange(len(cluster.nodes)).astype(object)
         self._everywhere: IntArray = np.arange(len(cluster.nodes))
-        #: How often there were more nodes with the same cost than are looked at.
+        #: How often only some of the nodes with the least cost were checked.
         self._samples = 0
         #: The landing checks of this round.
         self.watchers: list[tuple[PluginRef, LandingCheck]] = []
@@ -150,7 +150,7 @@ class Landings:
         return self._unknown_eviction(suggestion.pod) or _capped(landing, caveat)
 
     def _caveat(self, pod: int) -> str:
-        """Why the replacement of a pod may be another one than is known; kinds that would tell count as missed."""
+        """Why the replacement of a pod may differ from the known one; kinds that would show it count as missed."""
         _, caveat, lacks = self._replacements.next_pod(pod)
         self._missing_data.missed.update(lacks)
         return caveat
@@ -181,7 +181,7 @@ class Landings:
         return nodes[cheapest if len(cheapest) <= _ENOUGH else cheapest[self._sample(len(cheapest))]]
 
     def _sample(self, count: int) -> IntArray:
-        """The positions of ``_ENOUGH`` of so many nodes.
+        """The positions of ``_ENOUGH`` of ``count`` nodes.
 
         They are evenly spaced, since neighbours by name are often in the same zone, and others each time, so that every
         node gets pods.
@@ -325,7 +325,7 @@ class Landings:
 
 
 def _capped(landing: Landing, caveat: str) -> Landing:
-    """The landing of a pod that may come back as another one: likely at most, how probable nobody knows."""
+    """The landing of a pod that may come back as another one: likely at most, with unknown probability."""
     if not caveat or landing.certainty is None:
         return landing
     return landing._replace(certainty=likely_at_most(landing.certainty), probability=None, caveat=caveat)

@@ -1,7 +1,8 @@
 """Eviction limits of one cycle, counted per node, per namespace and in total.
 
-A limit of 0 refuses everything; an absent one nothing. The total is checked first, then the node, then the namespace.
-Source: Descheduler 0.36, evictions.PodEvictor.
+The policy sets them as ``maxNoOfPodsToEvictPerNode``, ``maxNoOfPodsToEvictPerNamespace`` and
+``maxNoOfPodsToEvictTotal``. A limit of 0 refuses everything; an absent one nothing. The total is checked first, then
+the node, then the namespace. Source: Descheduler 0.36, evictions.PodEvictor.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Which namespaces let their pods be evicted: an annotation on the namespace says so.
 
-``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, whatever annotation the pod has: the owner of a
-namespace decides before the owner of a pod. ``enabled`` is what a policy with ``namespaces: annotated`` requires. Any other
-value is a mistake, and counts as ``disabled`` because its author wanted to set something.
+``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, even against an annotation of the pod: the
+owner of a namespace decides before the owner of a pod. ``enabled`` is what a policy with ``namespaces: annotated``
+requires. Any other value is a mistake, and counts as ``disabled`` because its author wanted to set something.
 
-If a dump has no Namespaces, no annotation is known: then no namespace opts out, and whether one opts in is unknown. If an
-API server does not show them, some namespace may have opted out, so nothing may be evicted.
+If a dump has no Namespaces, no annotation is known: then no namespace opts out, and whether one opts in is unknown. If
+an API server does not show them, some namespace may have opted out, so nothing may be evicted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.protections import Check, everywhere, unknown_check
+from restow.descheduling.protections import Protection, everywhere, unknown_check
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.plain_text import some
 from restow.policies.codes import RefusalCode
@@ -31,16 +31,18 @@ _NOT_IN = (
 )
 
 
-def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
+def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Protection, ...]:
     """The checks of a policy in their order; none if no namespace has the annotation and the policy does not require it."""
     if is_missing(chosen, cluster):
         return (unknown_check(_KIND, everywhere(cluster.pods), f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
     checks = []
     if any(withheld(value, chosen) for value in said.values()):
-        checks.append(Check(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _withheld(_OUT, said, chosen, cluster)))
+        checks.append(Protection(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _withheld(_OUT, said, chosen, cluster)))
     if chosen == "annotated":
-        checks.append(Check(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _withheld(_NOT_IN, said, chosen, cluster)))
+        checks.append(
+            Protection(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _withheld(_NOT_IN, said, chosen, cluster))
+        )
     return tuple(checks)
 
 

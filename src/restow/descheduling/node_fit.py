@@ -22,7 +22,7 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS
 from restow.cluster.pod_classes import Aspect, columns_of, pod_classes
 from restow.cluster.pod_columns import PodColumn, PodGroups, PodIndex, by_value
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.cluster.state import ClusterState
 from restow.descheduling.steering import OpenNodes
 from restow.kube.labels import selector_from
@@ -132,7 +132,7 @@ class NodeFit:
 
     @cached_property
     def classes(self) -> PodGroups:
-        """The classes of pods that nodeFit does not tell apart, except for their anti-affinity."""
+        """The classes of pods that nodeFit does not distinguish, except for their anti-affinity."""
         return pod_classes(self._state.cluster, Aspect.NODE_FIT)
 
     @cached_property
@@ -243,5 +243,5 @@ class NodeFit:
         return found[~np.isin(found, self._namesakes.of(pods.names[pod]))]
 
 
-def _required_terms(rules: Rules) -> tuple[PodAffinityTerm, ...]:
+def _required_terms(rules: PlacementRules) -> tuple[PodAffinityTerm, ...]:
     return (rules.pod_anti_affinity.required or ()) if rules.pod_anti_affinity else ()

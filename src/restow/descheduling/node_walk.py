@@ -47,8 +47,8 @@ def suggest_by_node(
 
 
 # No priority before any, then by priority, then BestEffort before Burstable before Guaranteed, then pods that would
-# rather stay (their annotation counts whatever its value) after the others; ties in canonical order. Source:
-# Descheduler 0.36, SortPodsBasedOnPriorityLowToHigh.
+# rather stay (their annotation counts with any value) after the others; ties in canonical order. Source: Descheduler
+# 0.36, SortPodsBasedOnPriorityLowToHigh.
 def low_to_high(pods: Pods, chosen: IntArray) -> IntArray:
     """The chosen pods in order of eviction."""
     reluctant = (pods.flags[chosen] & Flag.PREFER_NO_EVICTION) != 0

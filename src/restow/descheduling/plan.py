@@ -38,7 +38,7 @@ class PodRef(Struct, frozen=True):
 
 
 class OwnerRef(Struct, frozen=True):
-    """The workload that a pod belongs to, as far up as the input tells (Deployment rather than ReplicaSet)."""
+    """The topmost workload of a pod that the input shows (Deployment rather than ReplicaSet)."""
 
     kind: str
     name: str
@@ -79,13 +79,13 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     in_vain: tuple[str, ...] = field(name="inVain", default=())
     #: How the replacement is brought to its target; null where the scheduler is left alone.
     steering: SteeringMode | None = None
-    #: How many nodes could win; more than are listed where there are more than 512.
+    #: How many nodes could win; at most 512 are listed.
     candidate_count: int = field(name="candidateCount", default=0)
     profile: str = ""
     plugin: str = ""
     reason: str = ""
-    #: What the strategy asks of the node where the replacement lands. A plan from before this field says nothing of it,
-    #: and a pod that comes back to its node is then taken for a failed prediction.
+    #: What the strategy asks of the node where the replacement lands. A plan from before this field lacks it, and a pod
+    #: that comes back to its node is then taken for a failed prediction.
     constraint: PlacementConstraint = PlacementConstraint.ELSEWHERE
     #: Absent where the move was suggested by itself.
     proposal: MadeProposal | UnsetType = UNSET
@@ -153,8 +153,8 @@ class Utilisation(Struct, frozen=True):
     after: dict[str, ResourceLoad]
 
 
-class Summary(Struct, frozen=True, rename="camel"):
-    """Counts and load."""
+class PlanTotals(Struct, frozen=True, rename="camel"):
+    """Counts and utilisation of a plan."""
 
     nodes: int
     pods: int
@@ -179,7 +179,7 @@ class PlanCluster(Struct, frozen=True, rename="camel"):
     pods: int
 
 
-class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
+class OutputMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     """When and how an answer was made; ``timings`` (seconds by phase) only with ``--timings``."""
 
     generated_at: str
@@ -188,7 +188,7 @@ class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     timings: dict[str, float] | UnsetType = UNSET
 
 
-class PlanMetadata(Metadata, frozen=True, rename="camel", omit_defaults=True):
+class PlanMetadata(OutputMetadata, frozen=True, rename="camel", omit_defaults=True):
     """When, how and of which cluster the plan was made; plans from before ``cluster`` do not have it."""
 
     cluster: PlanCluster | UnsetType = UNSET
@@ -229,7 +229,7 @@ class Plan(Struct, frozen=True, rename="camel"):
     metadata: PlanMetadata
     moves: tuple[Move, ...]
     refusals: tuple[Refusal, ...]
-    summary: Summary
+    summary: PlanTotals
     #: Strategies that could not work (say, no metrics for a node); the plan is made without them.
     problems: tuple[Remark, ...] = ()
     #: Strategies that looked and found nothing to do, and why.

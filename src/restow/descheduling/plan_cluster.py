@@ -21,7 +21,7 @@ _WHAT_TO_DO: Final = "choose the plan's cluster with --context or --kubeconfig, 
 
 
 def plan_cluster(cluster: Cluster, api_server: str | None) -> PlanCluster:
-    """What a plan says of its cluster; ``api_server`` is the host and port that it was read from, None for files."""
+    """The cluster in a plan; ``api_server`` is the host and port that it was read from, None for files."""
     return PlanCluster(_uid(cluster), api_server, len(cluster.nodes), pods_in(cluster))
 
 

@@ -17,7 +17,7 @@ from restow.cluster.owners import workload_of
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Eviction, Refused
+from restow.descheduling.arbiter import Eviction, RefusedSuggestion
 from restow.descheduling.certainty import target_kind
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
@@ -34,12 +34,12 @@ from restow.descheduling.plan import (
     OwnerRef,
     Plan,
     PlanMetadata,
+    PlanTotals,
     PodRef,
     Refusal,
     RefusedProposal,
     Remark,
     ResourceLoad,
-    Summary,
     Utilisation,
 )
 from restow.descheduling.plan_cluster import plan_cluster, pods_in
@@ -56,7 +56,7 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 Code = TypeVar("Code", Certainty, TargetKind)
 Amounts = npt.NDArray[np.int64]
 
-#: What is said of a limit beyond which something else refuses the move.
+#: The message about a limit if something else refuses the move too.
 _BEYOND = "with a higher limit {}: {}"
 
 
@@ -84,7 +84,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | No
         problems=tuple(Remark(ref.profile, ref.plugin, message) for ref, message in cycle.record.problems),
         notes=tuple(Remark(ref.profile, ref.plugin, message) for ref, message in cycle.record.notes),
         fence=fenced(cycle),
-        summary=Summary(
+        summary=PlanTotals(
             nodes=len(cluster.nodes),
             pods=pods_in(cluster),
             pending_pods=int(pending.sum()),
@@ -180,7 +180,7 @@ def named_move(cluster: Cluster, eviction: Eviction) -> Move:
 
 
 class _Names:
-    """Names for indices."""
+    """Turns indices into names."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -209,7 +209,7 @@ class _Names:
             caveat=eviction.landing.caveat or UNSET,
         )
 
-    def refusal(self, refused: Refused) -> Refusal:
+    def refusal(self, refused: RefusedSuggestion) -> Refusal:
         (stage, code, message), beyond = refused.reason, refused.beyond_limit
         return Refusal(
             pod=self._pod(refused.pod),
@@ -264,7 +264,7 @@ def placement_of(asked: Placement | None, policy: Policy) -> Placement:
 
 
 def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
-    """The policy as a placement uses it: ``prove`` does without nodeFit, which the scheduler's own rules replace."""
+    """The policy as a placement uses it: ``prove`` drops nodeFit, which the scheduler's own rules replace."""
     return without_node_fit(policy) if placement == Placement.PROVE else policy
 
 

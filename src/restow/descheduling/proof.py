@@ -32,7 +32,7 @@ from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
@@ -137,7 +137,7 @@ class Prover:
         self._memory.keep()
         return obstacle
 
-    def answer(self, pod: int) -> Decision | None:
+    def answer(self, pod: int) -> SchedulingDecision | None:
         """The scheduler's decision about the replacement of a pod; None if there is none, or if that cannot be known.
 
         The state is left as it is when the replacement is scheduled: the caller undoes that.
@@ -147,7 +147,7 @@ class Prover:
             return None
         return self._schedule(pod, when)
 
-    def odds(self, decision: Decision) -> LandingOdds:
+    def odds(self, decision: SchedulingDecision) -> LandingOdds:
         """The nodes that could win. If the input lacks kinds that change scores, these are all nodes that fit."""
         if self._missing_data.scoring(decision.pod):
             return self._schedulers.odds(decision).as_far_as_known(np.flatnonzero(decision.verdicts.passes))
@@ -314,7 +314,7 @@ class Prover:
             return landing
         return self._caveats.unsteered(suggestion, source, landing, decision, prediction.odds.nodes)
 
-    def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
+    def _prediction(self, pod: int, decision: SchedulingDecision, source: int) -> PlacementPrediction:
         """Where the replacement of a pod could land, by the scheduler's decision."""
         odds = self.odds(decision)
         elsewhere = _elsewhere(decision) if only(odds.nodes, source) else ""
@@ -348,7 +348,7 @@ class Prover:
             return Stage.PLACEMENT, RefusalCode.UNKNOWN, f"its placement depends on {missing_kinds(unknown)}"
         return None
 
-    def _schedule(self, pod: int, when: ReplacementPolicy) -> Decision:
+    def _schedule(self, pod: int, when: ReplacementPolicy) -> SchedulingDecision:
         """The scheduler's decision about the replacement of a pod, which stays pending in the state.
 
         Source: Kubernetes 1.36, a terminating pod keeps its place.
@@ -380,7 +380,7 @@ class Prover:
     def _workload(self, pod: int) -> tuple[int, int]:
         return int(self._pods.namespace[pod]), int(self._pods.owners[pod])
 
-    def _no_place(self, decision: Decision) -> Reason:
+    def _no_place(self, decision: SchedulingDecision) -> Reason:
         if decision.nominated_node != PENDING:
             victims = some([self._pods.full_name(each) for each in decision.victims], len(decision.victims))
             node = self._nodes.names[decision.nominated_node]
@@ -392,7 +392,7 @@ class Prover:
         return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
 
 
-def _elsewhere(decision: Decision) -> str:
+def _elsewhere(decision: SchedulingDecision) -> str:
     """Why only one node could win: the end of a sentence."""
     fitting = int(np.count_nonzero(decision.verdicts.passes)) - 1
     if fitting:

@@ -30,7 +30,7 @@ _BUDGET, _CLAIM = "PodDisruptionBudget", "PersistentVolumeClaim"
 
 
 @dataclass(slots=True, frozen=True)
-class Check:
+class Protection:
     """One check: pods for which it fails are protected by it."""
 
     code: RefusalCode
@@ -58,7 +58,7 @@ def effective_protections(args: DefaultEvictorArgs) -> frozenset[str]:
 
 def static_checks(
     args: DefaultEvictorArgs, threshold: int, cluster: Cluster, labels: LabelGroups, now: int
-) -> list[Check]:
+) -> list[Protection]:
     """All checks that hold for this policy, in upstream's order; ``threshold`` is the resolved priority."""
     protections = effective_protections(args)
     checks = [*_always(cluster), *_named(protections, args, threshold, cluster, labels)]
@@ -69,29 +69,29 @@ def static_checks(
     return checks
 
 
-def unknown_check(kind: str, fails: PodColumn[np.bool_], what: str = "") -> Check:
+def unknown_check(kind: str, fails: PodColumn[np.bool_], what: str = "") -> Protection:
     """The check that protects pods because the input lacks a kind; ``what`` names the part of it that would decide."""
-    return Check(RefusalCode.UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
+    return Protection(RefusalCode.UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
 
 
-def _always(cluster: Cluster) -> Iterator[Check]:
+def _always(cluster: Cluster) -> Iterator[Protection]:
     pods = cluster.pods
-    yield Check(RefusalCode.MIRROR_POD, "pod is a mirror pod", flagged(pods, Flag.MIRROR))
-    yield Check(RefusalCode.STATIC_POD, "pod is a static pod", flagged(pods, Flag.STATIC))
-    yield Check(RefusalCode.TERMINATING, "pod is terminating", flagged(pods, Flag.TERMINATING))
+    yield Protection(RefusalCode.MIRROR_POD, "pod is a mirror pod", flagged(pods, Flag.MIRROR))
+    yield Protection(RefusalCode.STATIC_POD, "pod is a static pod", flagged(pods, Flag.STATIC))
+    yield Protection(RefusalCode.TERMINATING, "pod is terminating", flagged(pods, Flag.TERMINATING))
 
 
 def _named(
     protections: frozenset[str], args: DefaultEvictorArgs, threshold: int, cluster: Cluster, labels: LabelGroups
-) -> Iterator[Check]:
+) -> Iterator[Protection]:
     pods = cluster.pods
     if "SystemCriticalPods" in protections:
-        yield Check(
+        yield Protection(
             RefusalCode.SYSTEM_CRITICAL_PODS,
             "pod has system critical priority and is protected against eviction",
             PodColumn(pods, lambda rows: pods.priority[rows] >= SYSTEM_CRITICAL_PRIORITY),
         )
-        yield Check(
+        yield Protection(
             RefusalCode.PRIORITY_THRESHOLD,
             "pod has higher priority than specified priority class threshold",
             PodColumn(pods, lambda rows: pods.has_priority[rows] & (pods.priority[rows] >= threshold)),
@@ -99,9 +99,9 @@ def _named(
     yield _bare_check(cluster, failed_are_protected="FailedBarePods" in protections)
     if "PodsWithLocalStorage" in protections:
         message = "pod has local storage and is protected against eviction"
-        yield Check(RefusalCode.PODS_WITH_LOCAL_STORAGE, message, flagged(pods, Flag.LOCAL_STORAGE))
+        yield Protection(RefusalCode.PODS_WITH_LOCAL_STORAGE, message, flagged(pods, Flag.LOCAL_STORAGE))
     if "DaemonSetPods" in protections:
-        yield Check(
+        yield Protection(
             RefusalCode.DAEMON_SET_PODS, "daemonset pods are protected against eviction", of_daemon_sets(cluster)
         )
     if "PodsWithPVC" in protections:
@@ -110,15 +110,15 @@ def _named(
         yield _budget_check(cluster, labels)
     if "PodsWithResourceClaims" in protections:
         message = "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
-        yield Check(RefusalCode.PODS_WITH_RESOURCE_CLAIMS, message, flagged(pods, Flag.RESOURCE_CLAIMS))
+        yield Protection(RefusalCode.PODS_WITH_RESOURCE_CLAIMS, message, flagged(pods, Flag.RESOURCE_CLAIMS))
 
 
-def _budget_check(cluster: Cluster, labels: LabelGroups) -> Check:
+def _budget_check(cluster: Cluster, labels: LabelGroups) -> Protection:
     if not cluster.has_list(_BUDGET):
         return unknown_check(_BUDGET, everywhere(cluster.pods))
     message = "pod does not have a PodDisruptionBudget and is protected against eviction"
     covering = CoveringBudgets(cluster, labels)
-    return Check(RefusalCode.PODS_WITHOUT_PDB, message, PodColumn(cluster.pods, partial(_uncovered, covering)))
+    return Protection(RefusalCode.PODS_WITHOUT_PDB, message, PodColumn(cluster.pods, partial(_uncovered, covering)))
 
 
 def _uncovered(covering: CoveringBudgets, rows: IntArray) -> BoolArray:
@@ -126,13 +126,13 @@ def _uncovered(covering: CoveringBudgets, rows: IntArray) -> BoolArray:
     return np.array([not covering.of(pod) for pod in rows.tolist()], dtype=bool)
 
 
-def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Check:
+def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Protection:
     pods = cluster.pods
     bare = by_value(pods, "owners", "owners", lambda many: [not owners for owners in many])
     if failed_are_protected:
-        return Check(RefusalCode.NO_OWNER, "pod does not have any ownerRefs", bare)
+        return Protection(RefusalCode.NO_OWNER, "pod does not have any ownerRefs", bare)
     message = "pod does not have any ownerRefs and is not in failed phase"
-    return Check(
+    return Protection(
         RefusalCode.NO_OWNER, message, PodColumn(pods, lambda rows: bare.of(rows) & (pods.phase[rows] != Phase.FAILED))
     )
 
@@ -159,12 +159,12 @@ def everywhere(pods: Pods) -> PodColumn[np.bool_]:
     return PodColumn(pods, lambda rows: np.ones(len(rows), dtype=bool))
 
 
-def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
+def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Protection]:
     config = args.pod_protections.config
     narrowed = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
     if not narrowed:
         message = "pod with PVC is protected against eviction"
-        return [Check(RefusalCode.PODS_WITH_PVC, message, flagged(cluster.pods, Flag.CLAIMS))]
+        return [Protection(RefusalCode.PODS_WITH_PVC, message, flagged(cluster.pods, Flag.CLAIMS))]
     if not cluster.has_list(_CLAIM):
         return [unknown_check(_CLAIM, flagged(cluster.pods, Flag.CLAIMS))]
     protected = {each.name for each in narrowed}
@@ -186,10 +186,10 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     later = PodColumn(pods, lambda rows: np.greater_equal(failure.values[rows], len(known)))
     return [
         *(
-            Check(RefusalCode.PODS_WITH_PVC, text, PodColumn(pods, partial(_is_failure, failure, number)))
+            Protection(RefusalCode.PODS_WITH_PVC, text, PodColumn(pods, partial(_is_failure, failure, number)))
             for number, text in texts
         ),
-        Check(RefusalCode.PODS_WITH_PVC, "pod uses a persistent volume claim that may be protected", later),
+        Protection(RefusalCode.PODS_WITH_PVC, "pod uses a persistent volume claim that may be protected", later),
     ]
 
 
@@ -215,13 +215,13 @@ def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> s
     return None if found is None else f'pod using protected storage class "{found}"'
 
 
-def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
+def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Protection]:
     selector = selector_from(args.label_selector)
     if selector == EVERYTHING:
         return []
     fails = by_value(cluster.pods, "labels", "labels", lambda many: [not selector.matches(each) for each in many])
     return [
-        Check(
+        Protection(
             RefusalCode.LABEL_SELECTOR,
             "pod labels do not match the labelSelector filter in the policy parameter",
             fails,
@@ -229,7 +229,7 @@ def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     ]
 
 
-def _age_check(min_age: int, cluster: Cluster, now: int) -> Check:
+def _age_check(min_age: int, cluster: Cluster, now: int) -> Protection:
     pods = cluster.pods
 
     def young(rows: IntArray) -> BoolArray:
@@ -238,4 +238,4 @@ def _age_check(min_age: int, cluster: Cluster, now: int) -> Check:
         return is_young
 
     message = f"pod age is not older than MinPodAge: &Duration{{Duration:{format_duration(min_age)},}} seconds"
-    return Check(RefusalCode.MIN_POD_AGE, message, PodColumn(pods, young))
+    return Protection(RefusalCode.MIN_POD_AGE, message, PodColumn(pods, young))

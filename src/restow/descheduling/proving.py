@@ -1,10 +1,11 @@
 """The search for a proven plan: rounds of all strategies until none wants to move anything more, without useless moves.
 
-In a *round* every strategy runs once. What a round moves may give strategies a reason to move more, so rounds are repeated
-until one moves nothing: a *pass*. If a strategy then wants to move a replacement again, the first move of that pod was
-useless (a *cycle*): that move is forbidden, the pass is undone and decided anew. The next plan would not know what this one
-has forbidden. So another pass follows in which nothing is forbidden, and so on until a pass moves nothing at all. If such a
-pass wants to move a replacement of an earlier pass, the earlier move is forbidden for good, and the plan starts over.
+In a *round* every strategy runs once. What a round moves may give strategies a reason to move more, so rounds are
+repeated until one moves nothing: a *pass*. If a strategy then wants to move a replacement again, the first move of that
+pod was useless (a *cycle*): that move is forbidden, the pass is undone and decided again. The next plan would not know
+what this one has forbidden. So another pass follows in which nothing is forbidden, and so on until a pass moves nothing
+at all. If such a pass wants to move a replacement of an earlier pass, the earlier move is forbidden for good, and the
+plan starts over.
 
 Limits and budgets hold for the plan as a whole. If they ended it, further passes without them look for moves that later
 plans would reverse.
@@ -21,7 +22,7 @@ from msgspec import structs
 from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Record, Refused
+from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -46,7 +47,7 @@ _PATIENCE = 12
 #: Stages that a later plan may find open again.
 _FOR_NOW = (Stage.LIMIT, Stage.BUDGET)
 
-#: Of moves that limits refuse, so many are proven at the end, or one for each so many proofs of the plan.
+#: At the end, this many moves that limits refused are proven, or one for each this many proofs of the plan.
 _LEAST_ASKED = 32
 _ASKED_SHARE = 30
 
@@ -165,7 +166,7 @@ class _Proof:
         self._excluded = excluded_pods(state.cluster, excluded)
         #: How many replacements the search has scheduled.
         self._proofs = 0
-        #: Of the whole plan, nothing of it used.
+        #: Limits and budgets of the whole plan, unused.
         self._allowance = _Allowance(runner.limits(prior_evictions), DisruptionBudgets.of(state.cluster, runner.labels))
 
     def cycle(self) -> Cycle:
@@ -189,7 +190,7 @@ class _Proof:
         prover.watch(self._runner.watchers(Arbiter(self._state, Limits(), prover)))
         return replace(record, refusals=tuple(self._beyond_limit(each, record, prover) for each in record.refusals))
 
-    def _beyond_limit(self, refused: Refused, record: Record, prover: Prover) -> Refused:
+    def _beyond_limit(self, refused: RefusedSuggestion, record: Record, prover: Prover) -> RefusedSuggestion:
         suggestions = record.limited.get(refused.key, ())
         pods = [each.pod for each in suggestions]
         exist = all(self._state.exists[pod] and self._state.cluster.pods.replaces[pod] == NO_POD for pod in pods)

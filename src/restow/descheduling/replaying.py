@@ -241,7 +241,7 @@ class _Replaying:
         return {each.pod.uid: (RefusalCode.GROUP_MEMBER, message) for each in moves}
 
     def _settle(self, ref: PluginRef, groups: Sequence[Sequence[Move]], reasons: dict[str, ChangeFound]) -> None:
-        """Have the arbiter decide the moves of one strategy; each group is a proposal or a single move."""
+        """Decide the moves of one strategy by the arbiter; each group is a proposal or a single move."""
         ranked_candidates: list[Sequence[Move]] = []
         for group in groups:
             found = {each.pod.uid: why for each in group if (why := self._stale(each)) is not None}

@@ -25,7 +25,7 @@ _KIND = "Plan"
 #: A fence is for all moves of a plan together.
 _STEERS_A_MOVE = (None, SteeringMode.NOMINATE)
 _ANEW = "write the plan anew: restow plan -o json"
-#: How msgspec tells where it was: ``... - at `$.moves[3].pod` ``.
+#: How msgspec writes the path of an error: ``... - at `$.moves[3].pod` ``.
 _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 
 

@@ -18,7 +18,7 @@ from restow.descheduling.landings import PlacementPrediction
 from restow.descheduling.placement import Landing, Obstacle
 from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.policies.policy import CertaintySetting
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 
 #: Refusals of replacements that fit on no node.
 FITS_NOWHERE: Final = frozenset({RefusalCode.NO_FIT, RefusalCode.NEEDS_PREEMPTION})
@@ -29,7 +29,7 @@ _ROUNDING = 1e-6
 
 _Key = tuple[Hashable, ...]
 _Answer = PlacementPrediction | Reason
-#: Columns that may be different for every pod: the signature says what they come to.
+#: Columns that may differ between all pods: the signature holds what follows from them.
 _OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images")
 #: The other columns that decide where a replacement lands.
 _SEEN = tuple(column for column in columns_of(Aspect.LANDING) if column not in _OWN)
@@ -62,7 +62,7 @@ class RefusalMemory:
         self._pods = pods
         #: In what else pods differ, on the state as it is.
         self._signature = signature
-        self._known: Recent[_Key, _Answer] = Recent(_CAPACITY)
+        self._known: LruCache[_Key, _Answer] = LruCache(_CAPACITY)
         self._learnt: tuple[int, int, _Answer] | None = None
 
     def recall(self, pod: int, source: int) -> _Answer | None:
@@ -83,7 +83,7 @@ class RefusalMemory:
 
     def forget(self) -> None:
         """Forget all answers, because something has moved."""
-        self._known = Recent(_CAPACITY)
+        self._known = LruCache(_CAPACITY)
         self._learnt = None
 
     def _key(self, pod: int, source: int) -> _Key:

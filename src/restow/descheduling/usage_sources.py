@@ -43,9 +43,9 @@ class Times:
 class UsageSource:
     """A source of usage: how its arguments read in a policy, and what answers its queries.
 
-    ``samples`` is given the arguments, the text of a query and the times, and returns samples in any order. It is called
-    once a cycle for each query, in a thread of its own, and may raise whatever it likes: what it raises is told, and
-    strategies that go by the query move nothing then.
+    ``samples`` is given the arguments, the text of a query and the times, and returns samples in any order. It is
+    called once a cycle for each query, in a thread of its own, and may raise any exception: it is reported, and
+    strategies that depend on the query move nothing then.
     """
 
     schema: UsageSourceSchema
@@ -80,7 +80,7 @@ def _source_of_a_package(name: str, offered: object) -> UsageSource:
 
 
 def _problem(name: str, offered: object) -> str:
-    """Why a declaration is of no use; empty where it is."""
+    """Why a declaration is unusable; empty if it is usable."""
     if not isinstance(offered, UsageSource):
         return "is no restow.descheduling.usage_sources.UsageSource"
     if not isinstance(offered.schema, UsageSourceSchema):
@@ -93,7 +93,7 @@ def _problem(name: str, offered: object) -> str:
 
 
 def _sentences(name: str, check: Callable[[T], list[str]], given: T) -> list[str]:
-    """What a package finds wrong with what is written; UnusablePackageError where it cannot tell."""
+    """The problems that a package finds in its arguments; UnusablePackageError if it fails."""
     try:
         found = list(check(given))
     except FAULTS as error:

@@ -23,7 +23,7 @@ from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.container_states import elapsed_since
-from restow.descheduling.protections import Check
+from restow.descheduling.protections import Protection
 from restow.descheduling.virtual_machines import is_launcher, is_migrating, just_migrated, migrating
 from restow.kube.duration import format_duration
 from restow.policies.codes import RefusalCode
@@ -34,7 +34,7 @@ SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_VOLUMES: Final = f"{SAFE_TO_EVICT}-local-volumes"
 IN_PROGRESS: Final = "descheduler.alpha.kubernetes.io/eviction-in-progress"
 
-#: What is said of each code.
+#: The message for each code.
 MESSAGES: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.DO_NOT_DISRUPT: f"its annotation {DO_NOT_DISRUPT} forbids it",
     RefusalCode.NODE_DO_NOT_DISRUPT: f'the annotation {DO_NOT_DISRUPT}: "true" of its node forbids it',
@@ -83,9 +83,9 @@ class Vetoes:
     """Everything that other controllers forbid in one cluster."""
 
     #: The checks of pods.
-    checks: tuple[Check, ...]
+    checks: tuple[Protection, ...]
     closed: ClosedNodes
-    #: Whether a pod cannot come back to its node, whatever a strategy accepts.
+    #: Whether a pod cannot come back to its node, even if a strategy accepts it.
     never_returns: Callable[[int], bool]
 
     @staticmethod
@@ -103,7 +103,7 @@ class Vetoes:
         return Vetoes((), ClosedNodes.none(cluster.nodes), _never)
 
 
-def veto_checks(settings: VetoSettings, cluster: Cluster, now: int) -> tuple[Check, ...]:
+def veto_checks(settings: VetoSettings, cluster: Cluster, now: int) -> tuple[Protection, ...]:
     """Return the checks of pods at a time (nanoseconds since the epoch), those that no pod of the cluster can fail left out.
 
     No pod that is over fails one: as for Karpenter and the autoscaler, there is nothing left to disturb.
@@ -155,7 +155,7 @@ def closed_now(settings: VetoSettings, node: NodeRow | None) -> str | None:
     return "is virtual" if settings.virtual_nodes and is_virtual(node.labels) else None
 
 
-def _annotated(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[Check]:
+def _annotated(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[Protection]:
     pods = cluster.pods
     if settings.karpenter:
         yield _check(RefusalCode.DO_NOT_DISRUPT, PodColumn(pods, partial(_kept_by_karpenter, pods, now)))
@@ -165,8 +165,8 @@ def _annotated(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[C
         yield _check(RefusalCode.UNSAFE_LOCAL_VOLUMES, _vetoing(pods, "unsafe_volumes"))
 
 
-def _check(code: RefusalCode, fails: PodColumn[np.bool_]) -> Check:
-    return Check(code, MESSAGES[code], fails)
+def _check(code: RefusalCode, fails: PodColumn[np.bool_]) -> Protection:
+    return Protection(code, MESSAGES[code], fails)
 
 
 def _vetoing(pods: Pods, name: str) -> PodColumn[np.bool_]:
@@ -193,7 +193,7 @@ def _on_kept_nodes(cluster: Cluster, rows: IntArray) -> BoolArray:
     return found
 
 
-def _migrating(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[Check]:
+def _migrating(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[Protection]:
     if not settings.kube_virt:
         return
     busy, asked = migrating(cluster), _vetoing(cluster.pods, "eviction_in_progress")
@@ -202,4 +202,4 @@ def _migrating(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[C
     )
     rest = settings.migration_cool_down
     message = f"its virtual machine was migrated less than {format_duration(rest)} ago, or less time ago than that took"
-    yield Check(RefusalCode.MIGRATION_COOL_DOWN, message, just_migrated(cluster, rest, now))
+    yield Protection(RefusalCode.MIGRATION_COOL_DOWN, message, just_migrated(cluster, rest, now))

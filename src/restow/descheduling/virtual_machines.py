@@ -1,9 +1,9 @@
 """Which pods run virtual machines of KubeVirt that are being migrated, or were just migrated.
 
 A machine runs in a pod of its own, its launcher. While it migrates it has two, and evicting either may end it. The
-launchers alone tell of a migration; VirtualMachineInstanceMigrations, where the input has them, tell also of those that have
-not made a launcher yet, and when one ended. An object that cannot be read counts for all machines of its namespace.
-Source: KubeVirt 1.7.
+launchers alone show a migration; VirtualMachineInstanceMigrations, if the input has them, also show those that have not
+made a launcher yet, and when one ended. An object that cannot be read counts for all machines of its namespace. Source:
+KubeVirt 1.7.
 """
 
 from __future__ import annotations

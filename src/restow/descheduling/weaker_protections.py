@@ -1,4 +1,4 @@
-"""What a policy protects less than the default: whoever carries out a plan of somebody else sees it before the question."""
+"""What a policy protects less than the default: shown before the question to a user who applies someone else's plan."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _NEARLY_THE_SAME: Final = 0.85
 
 
 def described(error: BaseException) -> str:
-    """What somebody else's code raised, on one line and without secrets: plans hold it, and are shared."""
+    """What foreign code raised, on one line and without secrets: plans hold it, and are shared."""
     text = without_secrets(" ".join(str(error).split()))
     return excerpt(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
@@ -49,7 +49,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def misspelled_or_foreign(name: str, known: Iterable[str], owner: str) -> str:
-    """Return ``did you mean "x"?`` if a plugin's name is misspelled, else that the plugin is somebody else's."""
+    """Return ``did you mean "x"?`` if a plugin's name is misspelled, else that it comes from another package."""
     if not name:
         return "its name is missing"
     return _did_you_mean(name, known, _NEARLY_THE_SAME) or f"it is not one of {owner} own plugins"

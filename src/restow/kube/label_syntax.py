@@ -51,7 +51,7 @@ _MOST_DIGITS = 19
 
 
 def key_problems(key: str) -> list[str]:
-    """Tell what is wrong with a label key; empty when nothing is."""
+    """What is wrong with a label key; empty if it is valid."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return [_KEY_RULE]
@@ -60,7 +60,7 @@ def key_problems(key: str) -> list[str]:
 
 
 def value_problems(value: str) -> list[str]:
-    """Tell what is wrong with a label value; empty when nothing is."""
+    """What is wrong with a label value; empty if it is valid."""
     problems = _length_problems(value, _LONGEST_NAME)
     if _VALUE_PATTERN.fullmatch(value) is None:
         problems.append(_VALUE_RULE)

@@ -82,7 +82,7 @@ class Selector:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Keep the hash."""
+        """Cache the hash."""
         object.__setattr__(self, "_hash", hash((self.requirements, self.selectable)))
 
     def __hash__(self) -> int:

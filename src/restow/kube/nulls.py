@@ -1,7 +1,7 @@
 """``null`` members of JSON objects.
 
-To the decoder of Kubernetes a member that is ``null`` is as good as absent, whatever its type. Dumps hold hardly any
-where a struct has a plain type, so the nulls are taken out only when decoding fails because of one.
+To the decoder of Kubernetes a ``null`` member of any type is as good as absent. Dumps hold hardly any where a struct
+has a plain type, so the nulls are taken out only when decoding fails because of one.
 """
 
 from __future__ import annotations

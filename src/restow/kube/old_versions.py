@@ -1,11 +1,11 @@
 """Manifests of API versions that are gone, as objects of today's versions that mean the same.
 
 A version has defaults of its own: a Deployment of extensions/v1beta1 that says nothing of its rolling update replaces
-one pod at a time, one of apps/v1 a quarter of them. So whatever a manifest left to the defaults of its version is
-written into it before it is read as the current one. Each row of ``CONVERSIONS`` is one old version of one kind.
+one pod at a time, one of apps/v1 a quarter of them. So the defaults of its version are written into a manifest before
+it is read as the current one. Each row of ``CONVERSIONS`` is one old version of one kind.
 
 Sources: ``pkg/apis/{extensions,apps,batch,policy}/*/defaults.go`` and ``conversion.go`` of Kubernetes 1.2 to 1.24, and
-for disruption budgets the guide to removed APIs. What each version did is said beside its rows.
+for disruption budgets the guide to removed APIs. What each version did stands next to its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final
 from restow.kube.excerpts import title
 
 Manifest = dict[str, Any]
-#: Changes a manifest in place, and returns what to tell of it: ``no progress deadline``; empty where nothing changed.
+#: Changes a manifest in place, and returns what to report: ``no progress deadline``; empty if nothing changed.
 Step = Callable[[Manifest], str]
 #: Computes a value from a manifest; None where there is none.
 Value = Callable[[Manifest], Any]
@@ -48,14 +48,14 @@ class Converted:
 def convert(manifest: Mapping[str, Any], conversion: Conversion) -> Converted:
     """Return a manifest of an old version as an object of today, which shares nothing with it.
 
-    Fields of wrong types stay as they are: whoever decodes the result refuses them.
+    Fields of wrong types stay as they are: decoding the result refuses them.
     """
     made = copy.deepcopy(dict(manifest)) | {"apiVersion": conversion.api_version, "kind": conversion.kind}
     return Converted(made, tuple(filter(None, [step(made) for step in conversion.steps])))
 
 
 def conversion_note(was: str, converted: Converted) -> str:
-    """Return the sentence for whoever wrote a manifest of the version ``was``."""
+    """Return the sentence for the author of a manifest of the version ``was``."""
     made = converted.manifest
     metadata = made.get("metadata")
     meta = metadata if isinstance(metadata, dict) else {}
@@ -133,8 +133,8 @@ _ROLLBACK: Final = _annotated("spec.rollbackTo", "deprecated.deployment.rollback
 _GENERATION: Final = _annotated("spec.templateGeneration", "deprecated.daemonset.template.generation")
 
 
-# extensions/v1beta1, from 1.2 to 1.15: a rolling update takes one pod and adds one, whatever the size; it has no
-# deadline, and every revision is kept. A DaemonSet waits until somebody deletes its pods.
+# extensions/v1beta1, from 1.2 to 1.15: a rolling update takes one pod and adds one at any size; it has no deadline, and
+# every revision is kept. A DaemonSet waits until its pods are deleted.
 _EXTENSIONS_DEPLOYMENT: Final = (
     _SELECTOR,
     _LABELS,
@@ -157,7 +157,7 @@ def _own_selector(manifest: Manifest) -> str:
 
 
 # apps/v1beta1, from 1.5 to 1.15: a Deployment keeps two revisions, and is as today otherwise. A StatefulSet waits until
-# somebody deletes its pods.
+# its pods are deleted.
 _APPS_DEPLOYMENT: Final = (
     _SELECTOR,
     _LABELS,
@@ -180,7 +180,7 @@ def _select_nothing(manifest: Manifest) -> str:
     return "the empty selector selects no pod"
 
 
-# These are as today but for their names: apps/v1beta2 (1.8 to 1.15), batch/v1beta1 (1.8 to 1.24), scheduling.k8s.io
+# These are as today except for their names: apps/v1beta2 (1.8 to 1.15), batch/v1beta1 (1.8 to 1.24), scheduling.k8s.io
 # (1.8 to 1.21), storage.k8s.io (1.4 to 1.26).
 _RENAMED: Final = {
     ("apps/v1beta2", "apps/v1"): ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"),

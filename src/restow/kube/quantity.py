@@ -152,7 +152,7 @@ def amount(resource: str, value: int) -> str:
 
 
 def enough(resource: str, value: int) -> str:
-    """The same, rounded up: nothing less than the value."""
+    """The amount rounded up: never less than the value."""
     if not _is_size(resource):
         return amount(resource, value)
     power = _power(value)

@@ -105,9 +105,9 @@ def _raise_to(total: dict[str, Quantity], floor: Mapping[str, Quantity]) -> None
             total[resource] = quantity
 
 
-# Used where the pod's status does not tell the class. Source: ``GetPodQOS``, Descheduler 0.36: unlike the API server
-# it takes init containers as they are written, does not let limits stand in for requests, and ignores resources of
-# the pod itself.
+# Used if the pod's status does not name the class. Source: ``GetPodQOS``, Descheduler 0.36: unlike the API server it
+# takes init containers as they are written, does not let limits stand in for requests, and ignores resources of the pod
+# itself.
 def qos_class(containers: Iterable[ResourceRequirements]) -> QosClass:
     """Return the class of a pod with these containers, init containers among them.
 

@@ -33,7 +33,7 @@ def parse_time(text: str) -> int:
 
 
 def nearest_time(text: str) -> int:
-    """The same, of the times that int64 holds the nearest; ValueError when it is no RFC 3339 time."""
+    """The time, clamped to what int64 holds; ValueError when it is no RFC 3339 time."""
     return max(_EARLIEST, min(_nanoseconds(text), _LATEST))
 
 

@@ -18,7 +18,7 @@ from restow.client.errors import ClientError
 from restow.client.prometheus import Answer, Sample, query
 from restow.client.transport import Api
 from restow.cluster.amounts import LARGEST
-from restow.cluster.usage_history import Series
+from restow.cluster.usage_history import SampleSeries
 from restow.pressure.rules import Rule
 
 #: Seconds after which a sample is old. Prometheus itself looks back so far.
@@ -63,7 +63,7 @@ class Asked:
 class NodeRanges:
     """The series of one query by node, and what was left out."""
 
-    series: Mapping[str, Series]
+    series: Mapping[str, SampleSeries]
     #: Instances that are no node, sorted.
     unmatched: tuple[str, ...]
     #: How many samples could not be used.
@@ -162,6 +162,6 @@ def _usable(found: Mapping[int, Sequence[float]]) -> dict[int, int]:
     return {at: round(each[0]) for at, each in sorted(found.items()) if len(each) == 1 and 0 <= each[0] <= _MOST}
 
 
-def _series(found: Mapping[int, int], query: str) -> Series:
+def _series(found: Mapping[int, int], query: str) -> SampleSeries:
     times, values = np.array([*found], dtype=np.int64), np.array([*found.values()], dtype=np.int64)
-    return Series(times, values, query)
+    return SampleSeries(times, values, query)

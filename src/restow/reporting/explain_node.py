@@ -17,7 +17,7 @@ from restow.reporting.wording import counted, percent, resource_order
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from restow.descheduling.explaining.explanation import NodeExplanation, NodeView, Resource
+    from restow.descheduling.explaining.explanation import NodeClassification, NodeExplanation, NodeResource
     from restow.descheduling.plan import Move
 
 _MOST_PODS: Final = 10
@@ -75,7 +75,7 @@ def _load_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     yield from labelled_line("pods", f"{explanation.pods_before:,}{change}", width, indent=0)
 
 
-def _load(resource: Resource) -> str:
+def _load(resource: NodeResource) -> str:
     """Write ``92 % -> 61 % of 4 (3680m requested)``."""
     before, after = (percent(each / resource.allocatable) for each in (resource.before, resource.after))
     change = f"{before} -> {after}" if before != after else before
@@ -83,7 +83,7 @@ def _load(resource: Resource) -> str:
     return f"{change} of {amount(resource.name, resource.allocatable)} ({requested} requested)"
 
 
-def _view_lines(view: NodeView, width: int) -> Iterator[Text]:
+def _view_lines(view: NodeClassification, width: int) -> Iterator[Text]:
     if view.before is None and view.after is None:
         told = f"{view.plugin}: {view.message}"
     else:
@@ -96,7 +96,7 @@ def _class(name: str | None) -> str:
     return {"over": "overused", "under": "underused", "between": "between its thresholds", None: "not classified"}[name]
 
 
-def _figures(view: NodeView) -> str:
+def _figures(view: NodeClassification) -> str:
     parts = []
     measured = f", {view.origin}" if view.origin else ""
     for name, load in sorted(view.load_before.items()):

@@ -17,7 +17,13 @@ from restow.reporting.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from restow.descheduling.explaining.explanation import Change, Gate, PodExplanation, Rejected, StrategyView
+    from restow.descheduling.explaining.explanation import (
+        PodExplanation,
+        Rejected,
+        StageResult,
+        StrategyView,
+        SuggestedChange,
+    )
 
 _MOST_NODES: Final = 5
 _MOST_NAMES: Final = 3
@@ -99,7 +105,7 @@ def _is_told(view: StrategyView) -> bool:
     return refusal is not None and any(_holds_back(each, refusal.code) for each in view.gates)
 
 
-def _holds_back(gate: Gate, code: str) -> bool:
+def _holds_back(gate: StageResult, code: str) -> bool:
     return gate.passes is not True and gate.code == code
 
 
@@ -141,7 +147,7 @@ def _node_line(start: str, told: str, width: int) -> Iterator[Text]:
     yield from (Text(line, style="dim") for line in lines)
 
 
-def _change_lines(changes: Sequence[Change], width: int) -> Iterator[Text]:
+def _change_lines(changes: Sequence[SuggestedChange], width: int) -> Iterator[Text]:
     for verified, opening in ((True, "It would move"), (False, "It might move")):
         told = [_change(each) for each in changes if each.verified is verified]
         if told:
@@ -150,7 +156,7 @@ def _change_lines(changes: Sequence[Change], width: int) -> Iterator[Text]:
             )
 
 
-def _change(change: Change) -> str:
+def _change(change: SuggestedChange) -> str:
     *first, last = [each.message for each in change.steps]
     steps = f"{', '.join(first)} and {last}" if first else last
     return f"{steps} (or the same on {some(change.others, _MOST_NAMES)})" if change.others else steps

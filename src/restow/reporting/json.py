@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
-    from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
+    from restow.descheduling.plan import OutputMetadata, Plan, ResourceLoad, Utilisation
     from restow.reporting.report import Report
 
 _DIGITS: Final = 4
@@ -91,7 +91,7 @@ def _indented(value: object, margin: bytes) -> bytes:
     return indented_json(value).replace(b"\n", b"\n" + margin)
 
 
-def _rounded_metadata(metadata: Metadata) -> Metadata:
+def _rounded_metadata(metadata: OutputMetadata) -> OutputMetadata:
     if metadata.timings is UNSET:
         return metadata
     return structs.replace(metadata, timings={name: round(each, _DIGITS) for name, each in metadata.timings.items()})

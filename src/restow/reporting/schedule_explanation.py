@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from restow.scheduling.framework.extension_points import Scores
     from restow.scheduling.framework.scoring import Ranking
     from restow.scheduling.framework.verdicts import Verdicts
-    from restow.scheduling.loop.decision import Decision
+    from restow.scheduling.loop.decision import SchedulingDecision
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
@@ -47,7 +47,7 @@ class Aside:
     could_win: int = 0
 
 
-def explanation(cluster: Cluster, decision: Decision, aside: Aside, width: int) -> list[list[Text]]:
+def explanation(cluster: Cluster, decision: SchedulingDecision, aside: Aside, width: int) -> list[list[Text]]:
     """What was decided about one pod, in sections."""
     sections = (
         _pod_line(cluster, decision.pod, aside.ahead, width),
@@ -80,7 +80,7 @@ def _pod_line(cluster: Cluster, pod: int, ahead: int, width: int) -> Iterator[Te
     yield from labelled("pod", [printable(pods.full_name(pod)), f"priority {int(pods.priority[pod])}", where], width)
 
 
-def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int) -> Iterator[Text]:
+def _answer_lines(cluster: Cluster, decision: SchedulingDecision, aside: Aside, width: int) -> Iterator[Text]:
     """Yield where the pod goes and the scores of the nodes that fit, or the scheduler's message."""
     name = printable(cluster.pods.full_name(decision.pod))
     if decision.ranking is None:
@@ -97,7 +97,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
         yield from dim_lines(f"{nodes} could win: kube-scheduler scores only a sample of this many nodes", width)
 
 
-def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Iterator[Text]:
+def _preemption_lines(cluster: Cluster, decision: SchedulingDecision, width: int) -> Iterator[Text]:
     """Yield whom the pod would preempt, and where else it could."""
     if decision.preemption is None or not decision.preemption.best:
         return

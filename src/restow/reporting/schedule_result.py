@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.framework.scoring import Ranking
     from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
-    from restow.scheduling.loop.decision import Decision
+    from restow.scheduling.loop.decision import SchedulingDecision
 
 _DIGITS: Final = 4
 
@@ -89,7 +89,7 @@ class Outcomes:
         self._names = cluster.nodes.names
         self._fewest_scored = 1 if scores_for == "all" else 2
 
-    def of(self, decision: Decision) -> PodOutcome:
+    def of(self, decision: SchedulingDecision) -> PodOutcome:
         """What was decided about a pod."""
         verdicts, current = decision.verdicts, int(self._pods.node[decision.pod])
         return PodOutcome(

@@ -31,9 +31,9 @@ from restow.reporting.simulation_document import (
 )
 from restow.simulating.scenarios import recording
 from restow.simulating.scenarios.events import Apply, TimedEvent
-from restow.simulating.scenarios.judging import Verdict
-from restow.simulating.scenarios.landings import EvictedPod
-from restow.simulating.scenarios.loops import Loop
+from restow.simulating.scenarios.judging import ExpectationVerdict
+from restow.simulating.scenarios.landings import TrackedEviction
+from restow.simulating.scenarios.loops import EvictionLoop
 from restow.simulating.scenarios.observations import workload_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.running import Finished
@@ -72,7 +72,7 @@ def simulation_result(scenario: Scenario, finished: Finished, names: RunNames) -
         expectations=tuple(map(_expectation, finished.verdicts)),
         mishaps=tuple(
             MishapResult(_seconds(each.time - finished.begins), path_text(each.place), each.message)
-            for each in finished.mishaps
+            for each in finished.failed_events
         ),
         loops=tuple(loop_results(finished.record.loops)),
         unknown=tuple(
@@ -144,7 +144,7 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def made_eviction(eviction: EvictedPod) -> MadeEviction:
+def made_eviction(eviction: TrackedEviction) -> MadeEviction:
     """Return what the document says of an eviction."""
     return MadeEviction(
         at=_seconds(eviction.time),
@@ -159,7 +159,7 @@ def made_eviction(eviction: EvictedPod) -> MadeEviction:
     )
 
 
-def _workload_name(eviction: EvictedPod) -> str:
+def _workload_name(eviction: TrackedEviction) -> str:
     return str(workload_of(eviction.pod) or Reference("Pod", *eviction.pod.key))
 
 
@@ -189,7 +189,7 @@ def _workloads(finished: Finished) -> Iterator[WorkloadTotals]:
 
 def _budgets(finished: Finished) -> Iterator[BudgetTotals]:
     """Those that let no pod go for longest first."""
-    found = finished.record.standstills.items()
+    found = finished.record.blocked_budgets.items()
     for key, each in sorted(found, key=lambda item: (-item[1].total, item[0])):
         yield BudgetTotals("/".join(key), _seconds(each.total), _seconds(each.longest))
 
@@ -206,7 +206,7 @@ def _samples(finished: Finished) -> SampledNumbers:
     )
 
 
-def _expectation(verdict: Verdict) -> ExpectationResult:
+def _expectation(verdict: ExpectationVerdict) -> ExpectationResult:
     expectation = verdict.expectation
     return ExpectationResult(
         path=path_text(expectation.place),
@@ -219,7 +219,7 @@ def _expectation(verdict: Verdict) -> ExpectationResult:
     )
 
 
-def loop_results(loops: Iterable[Loop]) -> Iterator[LoopResult]:
+def loop_results(loops: Iterable[EvictionLoop]) -> Iterator[LoopResult]:
     """Yield each loop as the document has it."""
     for loop in loops:
         workloads = (

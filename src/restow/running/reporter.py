@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.events import Occurrence, Recorder, Regarding
-from restow.descheduling.arbiter import Refused
+from restow.descheduling.arbiter import RefusedSuggestion
 from restow.descheduling.cycle import Cycle, plugins_in_order
 from restow.descheduling.namespace_opt_out import namespace_notes
 from restow.descheduling.placement import PluginRef
@@ -140,7 +140,7 @@ class Reporter:
             for node, reasons in self._by_node.items():
                 self.events.record(_drained(node, reasons))
 
-    def _refused(self, cycle: Cycle, refused: Refused) -> None:
+    def _refused(self, cycle: Cycle, refused: RefusedSuggestion) -> None:
         stage, code, message = refused.reason
         cluster = cycle.state.cluster
         pods, node = cluster.pods, cluster.nodes.names[refused.node]

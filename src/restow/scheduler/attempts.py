@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from restow.client.binding import ObjectRef
 from restow.cluster.state import ClusterState
 from restow.scheduler.observing import Attempt, Result, Timing
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.queueing.queued_pod import QueuedPod
 
 
@@ -79,11 +79,11 @@ def ref_of(state: ClusterState, pod: int) -> ObjectRef:
     return ObjectRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
 
 
-def victims_of(state: ClusterState, decision: Decision) -> list[ObjectRef]:
+def victims_of(state: ClusterState, decision: SchedulingDecision) -> list[ObjectRef]:
     """The pods that have to go for a decision, but for those that are on their way out already."""
     return [ref_of(state, victim) for victim in decision.victims if not state.terminating[victim]]
 
 
-def asks_for_room(decision: Decision) -> bool:
+def asks_for_room(decision: SchedulingDecision) -> bool:
     """Whether it was asked whom the pod could preempt, whatever the answer; as kube-scheduler 1.36, not after an error before."""
     return decision.preemption is not None and not decision.preemption.is_final

@@ -30,8 +30,8 @@ from restow.scheduler.settings import KINDS, SchedulerSettings, volume_patience
 from restow.scheduler.usage import UsageWatch, usage_window
 from restow.scheduler.volumes import Volumes
 from restow.scheduling.framework.verdicts import rejecting_plugins
-from restow.scheduling.loop.choosing import Choice
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.choosing import NodeChooser
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.queueing.queued_pod import QueuedPod
 from restow.scheduling.queueing.rules import QueueingRules
@@ -61,7 +61,7 @@ class SchedulerDaemon:
         self.mirror = Mirror(settings.profiles)
         self.live = LiveCluster(api, KINDS, warn=observer.warn, touch=self._touch, done="scheduled")
         self.queue = SchedulingQueue(rules, _now(), settings.queue)
-        self._choice = Choice(Random(settings.seed))  # noqa: S311  breaks ties, keeps no secret
+        self._choice = NodeChooser(Random(settings.seed))  # noqa: S311  breaks ties, keeps no secret
         self._requests = PodRequests(api, self.live, observer)
         self._volumes = Volumes(api, self.live)
         self._usage = UsageWatch(api, usage_window(settings.profiles), self.mirror.measure, observer.warn)
@@ -207,7 +207,7 @@ class SchedulerDaemon:
         self.queue.done(queued.key)
         self._start(self._bind(trial, mirror.state.cluster.nodes.names[node], needs, permit))
 
-    def _decide(self, pod: int, timing: Timing) -> Decision | Rejection:
+    def _decide(self, pod: int, timing: Timing) -> SchedulingDecision | Rejection:
         """What is said of a pod; a fault of a plugin is an error of this attempt, and stops nobody else."""
         try:
             return self.mirror.schedulers.decide(pod, timing)
@@ -217,7 +217,7 @@ class SchedulerDaemon:
             self._observer.warn(f"a decision failed: {type(fault).__name__}: {fault}")
             return Rejection(message=f"running the plugins: {type(fault).__name__}: {fault}", is_error=True)
 
-    def _rejection(self, pod: int, decision: Decision, profile: str) -> Rejection:
+    def _rejection(self, pod: int, decision: SchedulingDecision, profile: str) -> Rejection:
         """What becomes of a pod that no node takes; a node where it preempts others is kept for it from now on."""
         if decision.error:
             return Rejection(message=decision.error, is_error=True)

@@ -12,9 +12,9 @@ from restow.cluster.pods import NO_POD
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explanation import Explanation, LastAttempt, Objection
 from restow.scheduler.observing import Attempt, Observer
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.queueing.queued_pod import Place, QueuedPod
+from restow.scheduling.queueing.queued_pod import QueuedPod, QueuePlace
 from restow.scheduling.queueing.rules import QueueingRules
 from restow.scheduling.queueing.why_waiting import why_waiting
 
@@ -31,7 +31,7 @@ class Remembering:
     told: Observer
     #: Seconds, as the queue counts them.
     clock: Callable[[], float]
-    _last: Recent[str, tuple[float, Attempt]] = field(default_factory=lambda: Recent(_CAPACITY))
+    _last: LruCache[str, tuple[float, Attempt]] = field(default_factory=lambda: LruCache(_CAPACITY))
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt has ended."""
@@ -77,7 +77,7 @@ def explain(
         tried_again_in=_wait(daemon, queued, place, now),
         nominated_node=queued.pod.nominated_node,
         rejected_by=tuple(sorted(queued.rejected_by)),
-        waits_for=tuple(dict.fromkeys(rules.waits_for(queued))) if place is Place.UNSCHEDULABLE else (),
+        waits_for=tuple(dict.fromkeys(rules.waits_for(queued))) if place is QueuePlace.UNSCHEDULABLE else (),
         sentences=why_waiting(daemon.queue, queued.key, now),
         last_attempt=memory.last(queued.key),
         feasible_nodes=feasible,
@@ -85,10 +85,10 @@ def explain(
     )
 
 
-def _wait(daemon: SchedulerDaemon, queued: QueuedPod, place: Place, now: float) -> float | None:
-    if place is Place.ACTIVE:
+def _wait(daemon: SchedulerDaemon, queued: QueuedPod, place: QueuePlace, now: float) -> float | None:
+    if place is QueuePlace.ACTIVE:
         return 0.0
-    ends = daemon.queue.backoff_ends(queued.key) if place is Place.BACKOFF else None
+    ends = daemon.queue.backoff_ends(queued.key) if place is QueuePlace.BACKOFF else None
     return None if ends is None else max(0.0, ends + 1.0 - now)
 
 

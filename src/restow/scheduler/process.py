@@ -43,7 +43,7 @@ from restow.scheduler.random_profile import schedule_at_random
 from restow.scheduler.reporter import Reporter
 from restow.scheduler.settings import KINDS, SchedulerSettings
 from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from restow.serving.guarding import guarded
 from restow.serving.health import Health
@@ -220,7 +220,7 @@ def _gauges(daemon: SchedulerDaemon) -> Gauges:
 
 
 def _rejected(queue: SchedulingQueue) -> Counter[tuple[str, str]]:
-    waiting = (each for each in queue if each.rejected_by and queue.place(each.key) is not Place.IN_FLIGHT)
+    waiting = (each for each in queue if each.rejected_by and queue.place(each.key) is not QueuePlace.IN_FLIGHT)
     return Counter((plugin, each.pod.scheduler) for each in waiting for plugin in each.rejected_by)
 
 

@@ -1,4 +1,4 @@
-"""Everybody who acts in a simulated cluster beside deschedulers and scenarios."""
+"""All actors of a simulated cluster except deschedulers and scenarios."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from restow.simulating.controllers import (
 from restow.simulating.controllers.node_lifecycle import NodeLifecycle
 from restow.simulating.controllers.pod_gc import PodGarbageCollector
 from restow.simulating.kubelets import Kubelets, KubeletSettings
-from restow.simulating.memory import Memory
+from restow.simulating.memory import MemoryPressure
 from restow.simulating.scheduler import SchedulerActor
 from restow.simulating.simulation import Simulation
 
@@ -41,7 +41,7 @@ _CONTROLLERS = (
 
 @dataclass(slots=True, frozen=True)
 class Actors:
-    """Those to whom others turn."""
+    """The actors that others call."""
 
     kubelets: Kubelets
     schedulers: tuple[SchedulerActor, ...]
@@ -59,7 +59,7 @@ def start_actors(
     for each in _CONTROLLERS:
         each.start(simulation)
     kubelets = Kubelets(simulation, kubelet_settings)
-    Memory(simulation, kubelets)
+    MemoryPressure(simulation, kubelets)
     NodeLifecycle(simulation, kubelets)
     PodGarbageCollector(simulation)
     names = ("scheduler", *(f"scheduler-{number}" for number in range(2, len(schedulers) + 1)))

@@ -1,4 +1,4 @@
-"""What the API server makes of an object that comes: defaults, and what it keeps of the one that was there.
+"""Admission in the simulated API server: defaults, and which fields of the existing object an update keeps.
 
 Source: DefaultTolerationSeconds, the Priority admission plugin and the defaults of v1 and batch/v1, Kubernetes 1.36.
 """

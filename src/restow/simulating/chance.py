@@ -1,7 +1,7 @@
 """Chance by a seed: every actor has numbers of its own, so that one who draws more changes nothing for another.
 
-Names and uids are not drawn from a stream at all: they follow from the seed and from what is named, so an object is
-called the same whatever else happens in a run.
+Names and uids are not drawn from a stream at all: they follow from the seed and from what is named, so an object has
+the same name no matter what else happens in a run.
 """
 
 from __future__ import annotations

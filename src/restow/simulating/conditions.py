@@ -22,7 +22,7 @@ def status_of(conditions: Iterable[Condition] | None, kind: str, default: str) -
 
 
 def with_containers(pod: Pod, **changed: Any) -> Pod:
-    """The pod with something changed of what became of each container."""
+    """The pod with changes to the status of each container."""
     containers = tuple(structs.replace(each, **changed) for each in pod.status.container_statuses or ())
     return structs.replace(pod, status=structs.replace(pod.status, container_statuses=containers))
 

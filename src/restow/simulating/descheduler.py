@@ -65,17 +65,17 @@ class DeschedulerActor:
 
     def __init__(self, simulation: Simulation, settings: DeschedulerSettings) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._settings = settings
         policy = policy_as_asked(settings.policy, settings.placement)
         self._rules = Rules(policy, settings.placement, settings.profiles)
         #: All moves so far, in the order in which they were asked for.
         self.moves: list[AskedMove] = []
-        #: Told of each pod of which it has asked for the eviction, and of the answer.
+        #: Called with each pod whose eviction was requested, and with the answer.
         self.listeners: list[Callable[[Pod, AskedMove], None]] = []
         #: How often it has looked.
         self.cycles = 0
-        self._epoch = simulation.agenda.now
+        self._epoch = simulation.clock.now
         self._view = ExecutionView(simulation)
         self._execution = Execution(
             view=self._view,
@@ -83,7 +83,7 @@ class DeschedulerActor:
             permit=always,
             settings=Settings.of(policy.restow),
             memory=Memory(),
-            clock=lambda: self._agenda.now / SECOND,
+            clock=lambda: self._clock.now / SECOND,
             chance=simulation.chance.stream("descheduler"),
         )
         #: The cycle under way.
@@ -91,8 +91,8 @@ class DeschedulerActor:
 
     def start(self) -> None:
         """Look now, and again and again."""
-        self._agenda.after(DELIVERY, self._look)
-        self._agenda.every(self._settings.interval, self._look)
+        self._clock.after(DELIVERY, self._look)
+        self._clock.every(self._settings.interval, self._look)
 
     def stop(self) -> None:
         """Leave a cycle that is under way."""
@@ -105,7 +105,7 @@ class DeschedulerActor:
             return
         self.cycles += 1
         if self._settings.placement == Placement.PROVE:
-            self._cycle = VirtualTask(self._agenda, self._epoch, self._perform())
+            self._cycle = VirtualTask(self._clock, self._epoch, self._perform())
         else:
             self._evict_all()
 
@@ -115,7 +115,7 @@ class DeschedulerActor:
             self._ask(task)
 
     async def _perform(self) -> None:
-        """One cycle of restow, which makes plans until one has told it all."""
+        """One cycle of restow: make plans and carry them out until one needs no successor."""
         progress = Progress()
         while await self._carry_out_plan(progress):
             pass
@@ -133,7 +133,7 @@ class DeschedulerActor:
         return more and progress.steps > steps
 
     def _decide(self, before: Before) -> Decision:
-        return decide(self._simulation.view.state.cluster, self._rules, before, self._agenda.now)
+        return decide(self._simulation.view.state.cluster, self._rules, before, self._clock.now)
 
     def _ask(self, task: Task) -> EvictionAnswer:
         """Ask for an eviction."""
@@ -142,7 +142,7 @@ class DeschedulerActor:
         if pod is None or pod.metadata.uid != wanted.uid or pod.metadata.is_terminating:
             return EvictionAnswer(NOT_FOUND, f'pods "{wanted.name}" not found')
         answer = evict(self._store, wanted.namespace, wanted.name)
-        asked = AskedMove(self._agenda.now, task.move, answer.code)
+        asked = AskedMove(self._clock.now, task.move, answer.code)
         self.moves.append(asked)
         for listener in self.listeners:
             listener(pod, asked)

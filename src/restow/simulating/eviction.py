@@ -1,7 +1,8 @@
 """The eviction API: a pod is deleted if its disruption budget allows it.
 
-A budget is charged at once, and given back by the disruption controller when it sees that the pod is gone and another
-one is ready. Source: the eviction subresource of pods, Kubernetes 1.36.
+A pod that is not ready may not need its budget (``unhealthyPodEvictionPolicy``). A budget is charged at once, and given
+back by the disruption controller when it sees that the pod is gone and another one is ready. Source: the eviction
+subresource of pods, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from restow.simulating.store import Store
 
 #: HTTP status codes.
 CREATED, FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, INTERNAL_ERROR = 201, 403, 404, 429, 500
-#: So many pods at most may be on their way out by evictions of one budget.
+#: Evictions of one budget that may be under way at a time.
 _MOST_DISRUPTED: Final = 2000
 _VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 
@@ -44,7 +45,7 @@ def evict(store: Store, namespace: str, name: str) -> EvictionAnswer:
         answer = _charged(store, pod)
         if answer is not None:
             return answer
-    store.update(with_condition(pod, DISRUPTION_TARGET, "True", store.agenda.text, "EvictionByEvictionAPI"))
+    store.update(with_condition(pod, DISRUPTION_TARGET, "True", store.clock.text, "EvictionByEvictionAPI"))
     store.delete("Pod", namespace, name)
     return EvictionAnswer(CREATED)
 
@@ -53,14 +54,14 @@ def _charged(store: Store, pod: Pod) -> EvictionAnswer | None:
     """Charge the budget of a pod; an answer if it does not allow the eviction."""
     covering = store.selecting("PodDisruptionBudget", pod)
     if len(covering) > 1:
-        told = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        return EvictionAnswer(INTERNAL_ERROR, told)
+        message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        return EvictionAnswer(INTERNAL_ERROR, message)
     if not covering or _needs_none(pod, covering[0]):
         return None
     refused = _refusal(covering[0])
     if refused is None:
         status = covering[0].status
-        disrupted = {**(status.disrupted_pods or {}), pod.metadata.name: store.agenda.text}
+        disrupted = {**(status.disrupted_pods or {}), pod.metadata.name: store.clock.text}
         allowed = status.disruptions_allowed - 1
         status = structs.replace(status, disruptions_allowed=allowed, disrupted_pods=disrupted)
         store.update(structs.replace(covering[0], status=status))
@@ -68,7 +69,7 @@ def _charged(store: Store, pod: Pod) -> EvictionAnswer | None:
 
 
 def _needs_none(pod: Pod, budget: PodDisruptionBudget) -> bool:
-    """Whether a pod that is not ready may go whatever its budget says."""
+    """Whether a pod that is not ready may go without its budget (``unhealthyPodEvictionPolicy``)."""
     if pod.ready_since is not None:
         return False
     healthy = budget.status.current_healthy >= budget.status.desired_healthy > 0

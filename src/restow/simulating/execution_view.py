@@ -42,7 +42,7 @@ class ExecutionView:
         return self._view.state.cluster
 
     def unknown(self, _kinds: Iterable[str]) -> str | None:
-        """Everything is known."""
+        """No kind is unknown."""
         return None
 
     def age(self, _kind: str) -> float:

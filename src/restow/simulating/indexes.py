@@ -25,7 +25,7 @@ def key_of(manifest: Manifest) -> Key:
 
 @dataclass(slots=True)
 class Owned:
-    """The objects of each owner by kind, and those that nobody controls by kind and namespace."""
+    """The objects of each owner by kind, and orphans by kind and namespace."""
 
     _by_uid: dict[str, dict[str, _Keys]] = field(default_factory=dict)
     _uncontrolled: defaultdict[tuple[str, str], _Keys] = field(default_factory=lambda: defaultdict(dict))
@@ -77,7 +77,7 @@ class Labelled:
         return min(found, key=len)
 
     def add(self, metadata: Metadata) -> None:
-        """Enter a pod."""
+        """Index a pod."""
         key = metadata.namespace, metadata.name
         for label in (metadata.labels or {}).items():
             self._by_label[metadata.namespace, *label][key] = None
@@ -104,7 +104,7 @@ class Placed:
     _by_node: defaultdict[str, _Keys] = field(default_factory=lambda: defaultdict(dict))
 
     def on(self, node: str) -> Iterable[Key]:
-        """The pods on a node, whatever their phase."""
+        """The pods on a node, in any phase."""
         return self._by_node.get(node, ())
 
     def move(self, old: Pod | None, new: Pod | None) -> None:

@@ -1,8 +1,8 @@
 """The kubelets of all nodes: pods are admitted, start, become ready, end, and vanish.
 
 How long each step takes is the same for all pods, unless annotations of a pod say otherwise. A kubelet that has stopped
-does nothing: its pods stay as they are, and those that terminate do so for ever. A node that has less than its pods
-request refuses the one that was bound last, as after a race of two schedulers. Source: the kubelet, Kubernetes 1.36.
+does nothing: its pods stay as they are, and terminating ones never end. A node that has less than its pods request
+refuses the one that was bound last, as after a race of two schedulers. Source: the kubelet, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from restow.simulating.conditions import (
 )
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.waits import LONGEST, BackOffs, ImagePulls
 from restow.simulating.work_queue import WorkQueue
 
@@ -39,7 +39,7 @@ READY_DELAY: Final = "simulate.restow.dev/ready-delay"
 RUN_FOR: Final = "simulate.restow.dev/run-for"
 EXIT_CODE: Final = "simulate.restow.dev/exit-code"
 DELETE_DELAY: Final = "simulate.restow.dev/delete-delay"
-#: The exit code of a container that is told to stop.
+#: The exit code of a container that was stopped.
 _TOLD_TO_STOP: Final = 143
 #: How long it takes until a kubelet sees that a container has ended.
 _NOTICE: Final = SECOND
@@ -47,7 +47,7 @@ _NOTICE: Final = SECOND
 
 @dataclass(slots=True, frozen=True)
 class KubeletSettings:
-    """How long what takes, in nanoseconds, of pods that say nothing of it."""
+    """How long each step takes, in nanoseconds, for pods without annotations for it."""
 
     #: To pull one image.
     pull: int = 0
@@ -66,31 +66,31 @@ class Kubelets:
 
     def __init__(self, simulation: Simulation, settings: KubeletSettings | None = None) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._settings = settings or KubeletSettings()
         #: The nodes whose kubelet has stopped, and when it did.
         self.stopped: dict[str, int] = {}
-        #: Told of each kubelet that stops or starts again.
+        #: Called with each kubelet that stops or starts again.
         self.listeners: list[Callable[[str], None]] = []
         #: The pods that have been bound and not been looked at, in the order in which they were bound.
         self._bound: dict[Key, None] = {}
-        self._queue: WorkQueue[Key] = WorkQueue(self._agenda, self._sync)
+        self._queue: WorkQueue[Key] = WorkQueue(self._clock, self._sync)
         self._images = ImagePulls(self._settings.pull)
         self._back_offs = BackOffs()
-        self._store.subscribe("Pod", self._hear)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_event)
+        self._store.subscribe("Node", self._on_node_event)
 
     def stop_node(self, name: str) -> None:
-        """A node is not heard of any more."""
-        self.stopped.setdefault(name, self._agenda.now)
+        """Stop the heartbeats of a node."""
+        self.stopped.setdefault(name, self._clock.now)
         self._notify(name)
 
     def start_node(self, name: str) -> None:
-        """A node is back; its kubelet goes on with its pods."""
+        """Start a node again; its kubelet continues with its pods."""
         self.stopped.pop(name, None)
         node = self._store.get("Node", "", name)
         if node is not None:
-            self._store.update(with_node_condition(node, "Ready", "True", self._agenda.text, "KubeletReady"))
+            self._store.update(with_node_condition(node, "Ready", "True", self._clock.text, "KubeletReady"))
         self._notify(name)
         for pod in self._store.on_node(name):
             self._queue.add(key_of(pod))
@@ -99,7 +99,7 @@ class Kubelets:
         for listener in self.listeners:
             listener(name)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._back_offs.forget(old.metadata.uid)
@@ -111,7 +111,7 @@ class Kubelets:
         if is_new or (new.metadata.is_terminating and not old.metadata.is_terminating):
             self._queue.add(key_of(new))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         if event.new is None:
             self._images.forget(event.old.metadata.name)
 
@@ -139,9 +139,9 @@ class Kubelets:
     def _admit(self, pod: Pod) -> None:
         lacking = self._lacking(pod)
         if lacking:
-            self._store.update(over(pod, "Failed", self._agenda.text, f"OutOf{lacking}"))
+            self._store.update(over(pod, "Failed", self._clock.text, f"OutOf{lacking}"))
             return
-        pulling = self._images.wait(self._store.get("Node", "", pod.node), pod, self._agenda.now)
+        pulling = self._images.wait(self._store.get("Node", "", pod.node), pod, self._clock.now)
         self._take_later(pod, pulling + self._delay(pod, START_DELAY, self._settings.start), self._run)
 
     def _lacking(self, pod: Pod) -> str:
@@ -167,13 +167,13 @@ class Kubelets:
             return
         containers = tuple(ContainerStatus(each.get("name", "")) for each in pod.spec.get("containers") or ())
         status = structs.replace(
-            pod.status, phase="Running", start_time=self._agenda.text, container_statuses=containers
+            pod.status, phase="Running", start_time=self._clock.text, container_statuses=containers
         )
         running = structs.replace(pod, status=status)
         if self._delay(pod, READY_DELAY, self._settings.ready) == 0:
             self._make_ready(running)
         else:
-            unready = not_ready(running, self._agenda.text)
+            unready = not_ready(running, self._clock.text)
             self._later(self._store.update(unready), READY_DELAY, self._settings.ready, self._make_ready)
 
     def _make_ready(self, pod: Pod) -> None:
@@ -181,16 +181,16 @@ class Kubelets:
             return
         ready = with_containers(pod, ready=True, state=None)
         for kind in ("Ready", "ContainersReady"):
-            ready = with_condition(ready, kind, "True", self._agenda.text)
+            ready = with_condition(ready, kind, "True", self._clock.text)
         self._complete_later(self._store.update(ready))
 
     def _complete_later(self, pod: Pod) -> None:
-        """A pod ends by itself that is not to run for ever, or that says when."""
+        """A pod ends by itself if it is made to end, or says when."""
         if pod.spec.get("restartPolicy") in ("Never", "OnFailure") or pod.metadata.annotation(RUN_FOR):
             self._later(pod, RUN_FOR, self._settings.run, self._complete)
 
     def _complete(self, pod: Pod) -> None:
-        code = _told(pod, EXIT_CODE, int, 0)
+        code = _annotated(pod, EXIT_CODE, int, 0)
         self.end_containers(pod, ContainerStateTerminated("Error" if code else "Completed", code))
 
     def end_containers(self, pod: Pod, ending: ContainerStateTerminated) -> None:
@@ -205,11 +205,11 @@ class Kubelets:
 
     def _restart_later(self, pod: Pod, ending: ContainerStateTerminated) -> None:
         """The containers of a pod start again, later each time."""
-        wait = self._back_offs.wait(pod.metadata.uid, self._agenda.now)
+        wait = self._back_offs.wait(pod.metadata.uid, self._clock.now)
         waiting = ContainerState(waiting=ContainerStateWaiting("CrashLoopBackOff"))
         state = waiting if wait else ContainerState(terminated=ending)
-        stopped = not_ready(with_containers(pod, ready=False, state=state), self._agenda.text)
-        # What has come to wait for the longest time will go on like that for ever.
+        stopped = not_ready(with_containers(pod, ready=False, state=state), self._clock.text)
+        # A wait that has reached its maximum stays there.
         self._take_later(self._store.update(stopped), max(wait, _NOTICE), self._restart, recurring=wait == LONGEST)
 
     def _restart(self, pod: Pod) -> None:
@@ -218,24 +218,24 @@ class Kubelets:
     def _ended(self, pod: Pod, ending: ContainerStateTerminated) -> Pod:
         """A pod whose containers have ended for good."""
         ended = with_containers(pod, ready=False, state=ContainerState(terminated=ending))
-        return over(ended, "Failed" if ending.exit_code else "Succeeded", self._agenda.text)
+        return over(ended, "Failed" if ending.exit_code else "Succeeded", self._clock.text)
 
     def _end_later(self, pod: Pod) -> None:
         """Stop a pod that is being deleted."""
         begun = parse_time(pod.metadata.deletion_timestamp or "")
         grace = (pod.metadata.deletion_grace_period_seconds or 0) * SECOND
         delay = min(
-            self._delay(pod, DELETE_DELAY, self._settings.delete), max(grace, 0), max(begun - self._agenda.now, 0)
+            self._delay(pod, DELETE_DELAY, self._settings.delete), max(grace, 0), max(begun - self._clock.now, 0)
         )
         key, uid = key_of(pod), pod.metadata.uid
-        self._agenda.after(delay, lambda: self._end(key, uid))
+        self._clock.after(delay, lambda: self._end(key, uid))
 
     def _end(self, key: Key, uid: str) -> None:
         pod = self._store.get("Pod", *key)
         if pod is None or pod.metadata.uid != uid or not self._is_running(pod.node):
             return
         if not pod.is_over and pod.metadata.finalizers:
-            # Whoever holds it has to see how it ended.
+            # The holder of its finalizer has to see how it ended.
             self._store.update(self._ended(pod, ContainerStateTerminated("Error", _TOLD_TO_STOP)))
         self._store.delete("Pod", *key, grace_period=0)
 
@@ -244,7 +244,7 @@ class Kubelets:
         self._take_later(pod, self._delay(pod, annotation, default), step)
 
     def _take_later(self, pod: Pod, delay: int, step: Callable[[Pod], None], *, recurring: bool = False) -> None:
-        """Take a step after a while, unless the pod ends, its containers start anew or its kubelet stops before."""
+        """Take a step after a delay, unless the pod ends, its containers restart or its kubelet stops before."""
         key, uid, starts = key_of(pod), pod.metadata.uid, _restarts(pod)
 
         def take() -> None:
@@ -253,11 +253,11 @@ class Kubelets:
             if is_same and now.is_active and self._is_running(now.node):
                 step(now)
 
-        self._agenda.at(self._agenda.now + delay, take, recurring=recurring)
+        self._clock.at(self._clock.now + delay, take, recurring=recurring)
 
     def _delay(self, pod: Pod, annotation: str, default: int) -> int:
         """What an annotation says, in nanoseconds."""
-        return max(0, _told(pod, annotation, parse_duration, default))
+        return max(0, _annotated(pod, annotation, parse_duration, default))
 
 
 def is_running(pod: Pod) -> bool:
@@ -271,7 +271,7 @@ def _restarts(pod: Pod) -> int:
     return sum(each.restart_count for each in pod.status.container_statuses or ())
 
 
-def _told(pod: Pod, annotation: str, read: Callable[[str], int], default: int) -> int:
+def _annotated(pod: Pod, annotation: str, read: Callable[[str], int], default: int) -> int:
     """What an annotation says; one that cannot be read says nothing."""
     text = pod.metadata.annotation(annotation)
     try:

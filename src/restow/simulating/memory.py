@@ -22,7 +22,7 @@ from restow.simulating.conditions import DISRUPTION_TARGET, over, status_of, wit
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.kubelets import Kubelets, is_running
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 #: The reason of the condition of a pod that its kubelet has evicted.
@@ -38,28 +38,28 @@ _TRANSITION: Final = 300 * SECOND
 _FILLING: Final = SECOND
 
 
-class Memory:
+class MemoryPressure:
     """Looks after the memory of all nodes."""
 
     def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._kubelets = kubelets
-        self._pods: WorkQueue[Key] = WorkQueue(self._agenda, self._look_at_pod)
-        self._nodes: WorkQueue[str] = WorkQueue(self._agenda, self._look_at_node)
+        self._pods: WorkQueue[Key] = WorkQueue(self._clock, self._look_at_pod)
+        self._nodes: WorkQueue[str] = WorkQueue(self._clock, self._look_at_node)
         #: When each node was under pressure last, and when it evicted a pod last.
         self._pressed: dict[str, int] = {}
         self._evicted: dict[str, int] = {}
-        self._store.subscribe("PodMetrics", self._hear_of_usage)
-        self._store.subscribe("NodeMetrics", self._hear_of_node_usage)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("PodMetrics", self._on_usage_event)
+        self._store.subscribe("NodeMetrics", self._on_node_usage_event)
+        self._store.subscribe("Pod", self._on_pod_event)
         kubelets.listeners.append(self._nodes.add)
 
-    def _hear_of_usage(self, event: Event) -> None:
+    def _on_usage_event(self, event: ObjectEvent) -> None:
         if event.new is not None:
             self._pods.add_after(key_of(event.new), _FILLING)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         """Containers have started that may use too much."""
         old, new = event.old, event.new
         # Most clusters have no metrics at all, and pods change often.
@@ -68,7 +68,7 @@ class Memory:
         if is_running(new) and not (old is not None and is_running(old)):
             self._pods.add_after(key_of(new), _FILLING)
 
-    def _hear_of_node_usage(self, event: Event) -> None:
+    def _on_node_usage_event(self, event: ObjectEvent) -> None:
         if event.new is not None:
             self._nodes.add(event.new.metadata.name)
 
@@ -85,7 +85,7 @@ class Memory:
         metrics = self._store.get("NodeMetrics", "", name)
         if node is None or metrics is None or name in self._kubelets.stopped:
             return
-        now = self._agenda.now
+        now = self._clock.now
         held = self._held(name)
         if held is not None and held - _memory(metrics.content.get("usage")) < _THRESHOLD:
             self._pressed[name] = now
@@ -99,19 +99,19 @@ class Memory:
 
     def _report(self, node: Node, status: str, reason: str) -> None:
         if status_of(node.status.conditions, _PRESSURE, "False") != status:
-            self._store.update(with_node_condition(node, _PRESSURE, status, self._agenda.text, reason))
+            self._store.update(with_node_condition(node, _PRESSURE, status, self._clock.text, reason))
 
     def _relieve(self, name: str) -> None:
         """Evict a pod, unless one was evicted a moment ago."""
         next_look = self._evicted.get(name, -_INTERVAL) + _INTERVAL
-        if next_look > self._agenda.now:
-            self._nodes.add_after(name, next_look - self._agenda.now)
+        if next_look > self._clock.now:
+            self._nodes.add_after(name, next_look - self._clock.now)
             return
         candidates = [pod for pod in self._store.on_node(name) if pod.is_active and not _is_critical(pod)]
         if not candidates:
             return
-        self._evicted[name] = self._agenda.now
-        # What that helped is known when the node's usage is told anew.
+        self._evicted[name] = self._clock.now
+        # The effect is known when the node's usage is next reported.
         self._evict(min(candidates, key=self._rank))
 
     def _rank(self, pod: Pod) -> tuple[bool, int, int]:
@@ -121,7 +121,7 @@ class Memory:
         return beyond <= 0, int(pod.spec.get("priority") or 0), -beyond
 
     def _evict(self, pod: Pod) -> None:
-        now = self._agenda.text
+        now = self._clock.text
         evicted = with_condition(
             over(pod, "Failed", now, "Evicted"), DISRUPTION_TARGET, "True", now, TERMINATION_BY_KUBELET
         )
@@ -139,7 +139,7 @@ class Memory:
         return 0 if row is None else int(view.state.requests_of(view.row(*key_of(pod)))[row])
 
     def _held(self, name: str) -> int | None:
-        """The memory of a node, in bytes; None where nobody says."""
+        """The memory of a node in bytes; None if unknown."""
         state = self._simulation.view.state
         nodes, node = state.cluster.nodes, state.node_called(name)
         row = nodes.resource("memory")

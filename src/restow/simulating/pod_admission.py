@@ -1,7 +1,7 @@
-"""What admission adds to a pod that a controller creates: what it has added to the pods that were there at the beginning.
+"""What admission adds to a new pod: what it has added to the pods that were there at the beginning.
 
-A dump has no webhooks, but it has pods that went through them: what those have beyond the template that they were made of,
-the next ones will have too, as ``workloads.next_pod`` has it. VerticalPodAutoscalers set the requests of new pods.
+A dump has no webhooks, but it has pods that went through them: what those have in addition to their template, the next
+ones get too, as in ``workloads.next_pod``. VerticalPodAutoscalers set the requests of new pods.
 """
 
 from __future__ import annotations

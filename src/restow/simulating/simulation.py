@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from restow.simulating.agenda import Agenda
 from restow.simulating.chance import Chance
-from restow.simulating.cluster_view import ClusterView
+from restow.simulating.simulated_cluster import SimulatedCluster
 from restow.simulating.store import Store
+from restow.simulating.virtual_clock import VirtualClock
 
 
 @dataclass(slots=True, frozen=True)
 class Simulation:
     """Time, chance, the objects, and the objects as one state."""
 
-    agenda: Agenda
+    clock: VirtualClock
     chance: Chance
     store: Store
-    view: ClusterView
+    view: SimulatedCluster
 
     @staticmethod
     def at(now: int, seed: int) -> Simulation:
         """An empty cluster at a time."""
-        agenda, chance = Agenda(now), Chance(seed)
-        store = Store(agenda, chance)
-        return Simulation(agenda, chance, store, ClusterView(store))
+        clock, chance = VirtualClock(now), Chance(seed)
+        store = Store(clock, chance)
+        return Simulation(clock, chance, store, SimulatedCluster(store))

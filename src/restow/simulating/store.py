@@ -1,9 +1,9 @@
 """The objects of a simulated cluster, kept as the API server keeps them.
 
 Objects are frozen; a change replaces one. The store stamps what the API server stamps (uid, times, versions,
-generations), tells whoever has subscribed, and lets an object go only when nothing holds it: a pod that runs somewhere
-stays until its kubelet has stopped it, and what has finalizers until the last of them is taken away. Whoever writes has
-read the object as it is now, so there are no conflicts.
+generations), notifies subscribers, and removes an object only when nothing holds it: a pod that runs somewhere stays
+until its kubelet has stopped it, and what has finalizers until the last of them is taken away. Every writer has read
+the object as it is now, so there are no conflicts.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from restow.kube.manifests import Metadata, Pod
 from restow.kube.manifests.documents import kind_of
 from restow.kube.timestamps import SECOND, format_time
 from restow.simulating.admission import admitted, default_namespace, merged, restored
-from restow.simulating.agenda import Agenda
 from restow.simulating.chance import Chance
 from restow.simulating.indexes import Key, Labelled, Owned, Placed, key_of
 from restow.simulating.pod_admission import PodAdmission
 from restow.simulating.selecting import Selecting
+from restow.simulating.virtual_clock import VirtualClock
 
 #: The kinds of which is asked which objects select something.
 _SELECTING: Final = ("ReplicaSet", "ReplicationController", "Deployment", "PodDisruptionBudget")
-#: What becomes of the dependents of an object that is deleted. With the last two the object is held by a finalizer of
-#: that name, until its dependents are released, or gone.
+#: What happens to the dependents of a deleted object. With the last two the object is held by a finalizer of that name,
+#: until its dependents are released, or gone.
 BACKGROUND: Final = "background"
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
@@ -52,7 +52,7 @@ class TerminatingError(RefusedError):
 
 
 @dataclass(slots=True, frozen=True)
-class Event:
+class ObjectEvent:
     """One change of an object: without ``old`` it is new, without ``new`` it is gone."""
 
     kind: str
@@ -60,14 +60,14 @@ class Event:
     new: Any
 
 
-Subscriber = Callable[[Event], None]
+Subscriber = Callable[[ObjectEvent], None]
 
 
 class Store:
     """All objects; ``kind`` is always a kind's name, such as ``ReplicaSet``."""
 
-    def __init__(self, agenda: Agenda, chance: Chance) -> None:
-        self.agenda = agenda
+    def __init__(self, clock: VirtualClock, chance: Chance) -> None:
+        self.clock = clock
         self._chance = chance
         self._objects: defaultdict[str, defaultdict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
         self._subscribers: defaultdict[str, list[Subscriber]] = defaultdict(list)
@@ -82,11 +82,11 @@ class Store:
         self._gone: tuple[int, Counter[tuple[str, Key]]] = (0, Counter())
 
     def subscribe(self, kind: str, subscriber: Subscriber) -> None:
-        """Be told of every change of a kind, at once and in the order in which subscribers came."""
+        """Subscribe to every change of a kind, at once and in order of subscription."""
         self._subscribers[kind].append(subscriber)
 
     def subscribe_all(self, subscriber: Subscriber) -> None:
-        """Be told of every change, before those who want to hear of one kind only."""
+        """Subscribe to every change; called before the subscribers of one kind."""
         self._of_all_kinds.append(subscriber)
 
     def get(self, kind: str, namespace: str, name: str) -> Any:
@@ -130,7 +130,7 @@ class Store:
         return [objects[name] for _, name in self._selecting[kind].matching(namespace, labels)]
 
     def on_node(self, name: str) -> Sequence[Pod]:
-        """The pods on a node, whatever their phase."""
+        """The pods on a node, in any phase."""
         return [self._objects["Pod"][namespace][pod] for namespace, pod in self._placed.on(name)]
 
     def create(self, manifest: Any) -> Any:
@@ -166,14 +166,14 @@ class Store:
         return self._write(kind, old, loaded)
 
     def apply(self, manifest: Any) -> Any:
-        """An object is as somebody writes it from now on: it comes, or its spec, labels and annotations change."""
+        """Apply an object as written: create it, or change its spec, labels and annotations."""
         kind = kind_of(manifest)
         metadata = default_namespace(manifest, kind)
         old = self.get(kind, metadata.namespace, metadata.name)
         return self.create(manifest) if old is None else self.update(merged(manifest, old))
 
     def update(self, manifest: Any) -> Any:
-        """An object that exists changes to this; returns it as it is kept. Nobody hears of a change that is none."""
+        """Replace an object; subscribers are called only if it differs. Returns the object as kept."""
         kind = kind_of(manifest)
         old = self.get(kind, *key_of(manifest))
         if old is None or old == manifest:
@@ -192,7 +192,7 @@ class Store:
         """Delete an object; whether there was one.
 
         ``grace_period`` are the seconds that a pod has to end (None: what its spec says; 0: it is gone at once).
-        ``propagation`` says what becomes of its dependents: they go afterwards, or before, or stay without an owner.
+        ``propagation`` says what happens to its dependents: they go afterwards, or before, or stay without an owner.
         """
         old = self.get(kind, namespace, name)
         if old is None:
@@ -208,7 +208,7 @@ class Store:
         if grace == 0 and not old.metadata.finalizers:
             self._remove(kind, old)
             return True
-        end = format_time(self.agenda.now + grace * SECOND)
+        end = format_time(self.clock.now + grace * SECOND)
         metadata = structs.replace(
             old.metadata,
             deletion_timestamp=end,
@@ -221,14 +221,12 @@ class Store:
     def _born(self, kind: str, metadata: Metadata) -> Metadata:
         """The metadata of an object that comes now."""
         name = metadata.name or self._generated(kind, metadata)
-        what = (
-            f"{kind}/{metadata.namespace}/{name}/{self.agenda.now}/{self.get(kind, metadata.namespace, name) is None}"
-        )
+        what = f"{kind}/{metadata.namespace}/{name}/{self.clock.now}/{self.get(kind, metadata.namespace, name) is None}"
         return structs.replace(
             metadata,
             name=name,
             uid=self._chance.uid(what),
-            creation_timestamp=self.agenda.text,
+            creation_timestamp=self.clock.text,
             generation=1,
             deletion_timestamp=None,
             deletion_grace_period_seconds=None,
@@ -253,17 +251,17 @@ class Store:
         new = structs.replace(new, metadata=structs.replace(new.metadata, resource_version=str(self._version)))
         self._objects[kind][new.metadata.namespace][new.metadata.name] = new
         self._index(kind, old, new)
-        self._tell(Event(kind, old, new))
+        self._notify(ObjectEvent(kind, old, new))
         return new
 
     def _remove(self, kind: str, old: Any) -> None:
         del self._objects[kind][old.metadata.namespace][old.metadata.name]
-        if self._gone[0] != self.agenda.now:
-            self._gone = self.agenda.now, Counter()
+        if self._gone[0] != self.clock.now:
+            self._gone = self.clock.now, Counter()
         self._gone[1][kind, key_of(old)] += 1
         self._version += 1
         self._index(kind, old, None)
-        self._tell(Event(kind, old, None))
+        self._notify(ObjectEvent(kind, old, None))
 
     def _index(self, kind: str, old: Any, new: Any) -> None:
         if kind == "Pod":
@@ -283,7 +281,7 @@ class Store:
             if after:
                 self._labelled.add(after)
 
-    def _tell(self, event: Event) -> None:
+    def _notify(self, event: ObjectEvent) -> None:
         for subscriber in (*self._of_all_kinds, *self._subscribers.get(event.kind, ())):
             subscriber(event)
 

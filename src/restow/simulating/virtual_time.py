@@ -1,8 +1,8 @@
-"""Coroutines in virtual time: what waits for seconds in a real cluster waits for entries of the agenda here.
+"""Coroutines in virtual time: what waits for seconds in a real cluster waits for entries of the clock here.
 
-An event loop asks its selector to wait until the next timer is due. The selector here does not wait: it ends the loop's run,
-and the loop goes on from an entry of the agenda for that time. So everything else in the cluster happens in between, in its
-order, and a run is the same every time.
+An event loop asks its selector to wait until the next timer is due. The selector here does not wait: it ends the loop's
+run, and the loop continues from an entry of the clock for that time. So everything else in the cluster happens in
+between, in its order, and a run is the same every time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.agenda import Agenda
+from restow.simulating.virtual_clock import VirtualClock
 
 #: Timers are due at whole nanoseconds: a wait that is shorter than one would never end.
 _SHORTEST: Final = 1
@@ -30,7 +30,7 @@ class _NoWaiting(selectors.SelectSelector):
         self.pause: float | None = None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Nothing: nobody writes to a simulated cluster from outside."""
+        """Nothing: there are no writes to a simulated cluster from outside."""
         if (timeout is None or timeout > 0) and self.loop is not None:
             self.pause = timeout
             self.loop.stop()
@@ -38,16 +38,16 @@ class _NoWaiting(selectors.SelectSelector):
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop whose time is that of an agenda, in seconds since ``epoch`` (nanoseconds)."""
+    """An event loop whose time is that of an clock, in seconds since ``epoch`` (nanoseconds)."""
 
-    def __init__(self, agenda: Agenda, epoch: int) -> None:
-        self._agenda, self._epoch = agenda, epoch
+    def __init__(self, clock: VirtualClock, epoch: int) -> None:
+        self._clock, self._epoch = clock, epoch
         self._waits = _NoWaiting()
         super().__init__(self._waits)
         self._waits.loop = self
 
     def time(self) -> float:
-        return (self._agenda.now - self._epoch) / SECOND
+        return (self._clock.now - self._epoch) / SECOND
 
     def run_until_idle(self) -> float | None:
         """Run what can run now; returns the seconds until more can, None if nothing ever can."""
@@ -56,15 +56,15 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class VirtualTask:
-    """A coroutine that begins now and goes on whenever the agenda comes to a time that it waits for.
+    """A coroutine that begins now and continues each time the clock reaches a time that it waits for.
 
-    ``epoch`` (nanoseconds) is when the time that it sees began. What it raises is raised by the agenda. One that has not ended
+    ``epoch`` (nanoseconds) is when the time that it sees began. The clock raises what it raises. One that has not ended
     must be stopped.
     """
 
-    def __init__(self, agenda: Agenda, epoch: int, work: Coroutine[Any, Any, None]) -> None:
-        self._agenda = agenda
-        self._loop = _Loop(agenda, epoch)
+    def __init__(self, clock: VirtualClock, epoch: int, work: Coroutine[Any, Any, None]) -> None:
+        self._clock = clock
+        self._loop = _Loop(clock, epoch)
         self._task = self._loop.create_task(work)
         self._go_on()
 
@@ -74,7 +74,7 @@ class VirtualTask:
         return self._task.done()
 
     def stop(self) -> None:
-        """Have it end now, wherever it is."""
+        """Stop it now, at any await."""
         self._task.cancel()
         while not self.is_over:
             self._loop.run_until_idle()
@@ -88,4 +88,4 @@ class VirtualTask:
             self._loop.close()
             self._task.result()
         elif pause is not None:
-            self._agenda.after(max(math.ceil(pause * SECOND), _SHORTEST), self._go_on)
+            self._clock.after(max(math.ceil(pause * SECOND), _SHORTEST), self._go_on)

@@ -1,7 +1,7 @@
 """How long containers wait: for their images, and until they are started again.
 
 A node pulls an image that it lacks, one after the other. Containers that end are started again: at once the first time,
-then after 10 s, twice as long each time, 5 minutes at most; those that have run for 10 minutes begin anew. Source: the
+then after 10 s, twice as long each time, 5 minutes at most; those that have run for 10 minutes start over. Source: the
 kubelet, Kubernetes 1.36, with ``serializeImagePulls`` and its back-off of containers.
 """
 
@@ -16,7 +16,7 @@ from restow.kube.timestamps import SECOND
 
 _FIRST: Final = 10 * SECOND
 LONGEST: Final = 300 * SECOND
-#: Whoever has run for so long is not thought to crash.
+#: A container that ran for this long does not count as crashing.
 _FORGIVEN: Final = 2 * LONGEST
 
 
@@ -42,7 +42,7 @@ class BackOffs:
 
 @dataclass(slots=True)
 class ImagePulls:
-    """The images that nodes have, beside those of which their status tells."""
+    """The images on nodes that their status does not list."""
 
     #: How long it takes to pull one, in nanoseconds.
     each: int

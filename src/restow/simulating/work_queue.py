@@ -1,7 +1,7 @@
-"""What a controller still has to look at: keys, each once, however much has happened to it.
+"""What a controller still has to look at: keys, each once, no matter how many events it got.
 
 An event reaches a controller a moment after it happened, as a watch brings it. That is also what keeps two controllers
-that undo each other's work from doing so for ever in the same instant. Source: client-go's work queues.
+that undo each other's work from doing so without end in the same instant. Source: client-go's work queues.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.agenda import Agenda
 from restow.simulating.store import RefusedError
+from restow.simulating.virtual_clock import VirtualClock
 
 K = TypeVar("K", bound=Hashable)
 
-#: What it takes until a controller hears of an event, in nanoseconds.
+#: The delay before a controller sees an event, in nanoseconds.
 DELIVERY: Final = SECOND // 100
 
 
@@ -25,9 +25,9 @@ DELIVERY: Final = SECOND // 100
 class WorkQueue(Generic[K]):
     """The keys that one controller will look at."""
 
-    agenda: Agenda
+    clock: VirtualClock
     look: Callable[[K], None]
-    #: Whether what is due later comes again and again for ever, and keeps nothing from being quiet.
+    #: Whether later entries recur without end, and so do not keep the cluster from being quiet.
     recurring: bool = False
     #: When each key is looked at.
     _due: dict[K, int] = field(default_factory=dict)
@@ -37,18 +37,18 @@ class WorkQueue(Generic[K]):
         self._enter(key, DELIVERY, recurring=False)
 
     def add_after(self, key: K, delay: int) -> None:
-        """Look at a key in so many nanoseconds, if not before."""
+        """Sync a key after a delay in nanoseconds, if not before."""
         self._enter(key, delay, recurring=self.recurring)
 
     def retry_after(self, key: K, delay: int) -> None:
-        """Look at a key in so many nanoseconds, if not before, because it cannot be done now; a cluster is quiet meanwhile."""
+        """Retry a key after a delay in nanoseconds, if not before; a cluster is quiet meanwhile."""
         self._enter(key, delay, recurring=True)
 
     def _enter(self, key: K, delay: int, *, recurring: bool) -> None:
-        time = self.agenda.now + delay
+        time = self.clock.now + delay
         if self._due.get(key, time + 1) > time:
             self._due[key] = time
-            self.agenda.at(time, lambda: self._look(key, time), recurring=recurring)
+            self.clock.at(time, lambda: self._look(key, time), recurring=recurring)
 
     def _look(self, key: K, time: int) -> None:
         # An entry that was overtaken by an earlier one is not for now.

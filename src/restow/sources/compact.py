@@ -34,20 +34,20 @@ class CompactCluster:
         self.left_out: dict[ObjectKey, str] = {}
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
-        """Take objects of one of ``KINDS``, of which the last of one key counts; none of them tell of their kind."""
+        """Add objects of one of ``KINDS``; the last with a key counts. Objects do not name their kind."""
         head = {"apiVersion": API_VERSIONS[kind], "kind": kind}
         given = {(each.metadata.namespace, each.metadata.name): _encode(head | _fields(each)) for each in wire}
         self._kinds.setdefault(kind, {}).update(given)
 
     def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
-        """Go on without an object that cannot be read; where it may protect pods, what is written protects all that it could."""
+        """Skip an object that cannot be read; if it may protect pods, its substitute protects all that it could."""
         substitute = stand_in(kind, namespace, name)
         if substitute is not None:
             self.add(kind, (substitute,))
         self.left_out[kind, namespace, name] = why
 
     def restart(self, kind: str) -> None:
-        """Forget the objects of a kind: they are listed anew."""
+        """Forget the objects of a kind before it is listed again."""
         self._kinds.pop(kind, None)
         self.left_out = {key: why for key, why in self.left_out.items() if key[0] != kind}
 
@@ -69,7 +69,7 @@ class CompactCluster:
         stream.write(b"\n]}\n")
 
     def write_gzip(self, stream: BinaryIO) -> None:
-        """The same, compressed; no name and no time in it, so that the same cluster gives the same bytes."""
+        """The file, compressed; it holds no name and no time, so the same cluster gives the same bytes."""
         with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6) as packed:
             self.write(packed)  # type: ignore[arg-type]
 

@@ -29,9 +29,9 @@ from restow.kube.old_versions import CONVERSIONS, convert
 from restow.sources.kubectl import DUMP, printing
 from restow.sources.reading import (
     Data,
-    Document,
     Header,
     HeaderReader,
+    InputDocument,
     input_files,
     origin_of,
     read_documents,
@@ -43,7 +43,7 @@ from restow.sources.usage_csv import is_trace, read_trace
 
 #: Objects decoded before their columns are taken: so few that the processor still has them at hand.
 _PAGE = 512
-#: What msgspec says of a document that is one text, such as a table for people.
+#: The error of msgspec for a document that is one text, such as a table for people.
 _TEXT = "Expected `object`, got `str`"
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
@@ -65,7 +65,7 @@ class _Envelope(Struct, frozen=True, rename="camel"):
 
 @dataclass(slots=True)
 class LoadReport:
-    """What was found beside the cluster itself; normal for a partial dump, told in one line."""
+    """What was found besides the cluster; normal for a partial dump, reported in one line."""
 
     origins: list[str] = field(default_factory=list)
     #: Objects of kinds that restow does not read, by kind.
@@ -96,8 +96,8 @@ class LoadReport:
             f"objects given more than once (the last one counts): {self.replaced}" * bool(self.replaced),
             f"pods on nodes that the input does not hold: {self.on_unknown_nodes}" * bool(self.on_unknown_nodes),
         ]
-        told = "; ".join(filter(None, parts))
-        return (*((f"{self.origin()}: {told}",) if told else ()), *left_out_notes(self.left_out))
+        text = "; ".join(filter(None, parts))
+        return (*((f"{self.origin()}: {text}",) if text else ()), *left_out_notes(self.left_out))
 
 
 def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster, LoadReport]:
@@ -116,11 +116,11 @@ def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster
 
 
 def read_objects(paths: Sequence[str], sink: Sink, *, limited: bool = True) -> LoadReport:
-    """Hand over all objects of known kinds in the inputs, in pages; a page without objects tells of its kind.
+    """Yield all objects of known kinds in the inputs, in pages; an empty page says that its kind was listed.
 
-    The inputs are ``limited`` as ``sources.sizes`` says.
-    An object with a value that the API server accepts and nobody here can reckon with is left out, and a Pod with any value
-    that cannot be read, as in a live cluster: there may be thousands of others. InputError, after the last input, lists every input that cannot be read, one sentence a line.
+    The inputs are ``limited`` as ``sources.sizes`` says. An object with a value that the API server accepts but restow
+    cannot compute with is left out, and a Pod with any value that cannot be read, as in a live cluster: there may be
+    thousands of others. InputError, after the last input, lists every input that cannot be read, one sentence a line.
     """
     report, sizes = LoadReport(), Sizes(limited)
     problems: list[str] = []
@@ -157,7 +157,7 @@ def _load_file(name: str, sink: Sink, report: LoadReport, sizes: Sizes) -> None:
                 _take(part, sink, report)
 
 
-def _take(document: Document, sink: Sink, report: LoadReport) -> None:
+def _take(document: InputDocument, sink: Sink, report: LoadReport) -> None:
     by_kind: dict[str, list[Data | Raw]] = {}
     for kind, version, item in _items(document.data, document.origin, "", ""):
         known = _qualified(kind, version, document.origin)
@@ -168,7 +168,7 @@ def _take(document: Document, sink: Sink, report: LoadReport) -> None:
         else:
             report.unknown_kinds[known] += 1
     for kind, items in by_kind.items():
-        # A list of a kind without items still tells that there are none.
+        # An empty list of a kind still says that there are none.
         sink.add(kind, ())
         decoder = msgspec.json.Decoder(KINDS[kind])
         for start in range(0, len(items), _PAGE):
@@ -205,7 +205,7 @@ def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterat
 
 
 def _is_list(kind: str) -> bool:
-    """Whether a kind is a list of objects that restow reads, and no resource of somebody's own like AllowList."""
+    """Whether a kind is a list of objects that restow reads, and not a custom resource like AllowList."""
     return kind.endswith("List") and (kind == "List" or kind.removesuffix("List") in KINDS)
 
 
@@ -237,7 +237,7 @@ def _qualified(kind: str, api_version: str, origin: str) -> str:
 
 
 def _current(kind: str, api_version: str, item: Data | Raw, report: LoadReport) -> Data | Raw:
-    """The object as one of a current API version; whoever decodes it says what is wrong with one that is no JSON."""
+    """The object in a current API version; decoding reports what is wrong with one that is no JSON."""
     old = CONVERSIONS.get((api_version, kind))
     if old is None:
         return item

@@ -1,7 +1,7 @@
 """The kubectl commands that print a cluster for restow, declared once: help, hints and documentation name these.
 
-``kubectl get`` prints nothing of a kind without objects, so nobody could tell "none" from "not asked". ``kubectl get
---raw`` prints an empty list by its name; kinds that a cluster may well have none of are asked for like that.
+``kubectl get`` prints nothing of a kind without objects, so "none" would look like "not asked". ``kubectl get --raw``
+prints an empty list by its name; kinds that a cluster may well have none of are asked for like that.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _one_file(commands: Sequence[str], file: str) -> str:
     return f"({joined}) > {file}" if len(commands) > 1 else f"{joined} > {file}"
 
 
-#: Writes all that restow reads of a cluster into one file, which tells of what there is not, too.
+#: Writes all that restow reads of a cluster into one file, which records empty kinds too.
 DUMP: Final = printing(DUMPED, "cluster.json")
 #: Writes what pods and nodes really use into one file; only clusters with a metrics server have it.
 USAGE: Final = _one_file(_lists(f"/apis/metrics.k8s.io/v1beta1/{plural}" for plural in ("nodes", "pods")), "usage.json")

@@ -1,4 +1,4 @@
-"""Whole objects of a file, as plain data: for whoever creates them, where ``sources.documents`` reads what is there."""
+"""Whole objects of a file as plain data, to create them; ``sources.documents`` reads an existing cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from restow.errors import InputError
 from restow.kube.objects.unreadable import DECODING_ERRORS, path_first
-from restow.sources.reading import Document, input_files, read_documents, split_json
+from restow.sources.reading import InputDocument, input_files, read_documents, split_json
 from restow.sources.sizes import Sizes
 
 Manifest = dict[str, Any]
@@ -26,7 +26,7 @@ def _objects_in(name: str, sizes: Sizes) -> Iterator[Manifest]:
             yield from unlisted(value, document.origin)
 
 
-def _values(document: Document) -> Iterator[Any]:
+def _values(document: InputDocument) -> Iterator[Any]:
     """The value of a text, or those of one that holds several."""
     try:
         yield msgspec.json.decode(document.data)

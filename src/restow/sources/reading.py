@@ -46,7 +46,7 @@ _DEEPEST = 100
 
 
 @dataclass(slots=True, frozen=True)
-class Document:
+class InputDocument:
     """One JSON document and where it came from."""
 
     origin: str
@@ -122,7 +122,7 @@ def origin_of(name: str) -> str:
     return "standard input" if name == STDIN else name
 
 
-def read_documents(name: str, sizes: Sizes) -> Iterator[Document]:
+def read_documents(name: str, sizes: Sizes) -> Iterator[InputDocument]:
     """The documents of one file or of standard input; InputError where they cannot be read, or are too large."""
     origin = origin_of(name)
     data = read_text(name, sizes)
@@ -130,9 +130,9 @@ def read_documents(name: str, sizes: Sizes) -> Iterator[Document]:
     if not head and len(data) <= _CHUNK:
         raise InputError(f"{origin}: the file is empty")
     if head[:1] == b"{":
-        yield Document(origin, data)
+        yield InputDocument(origin, data)
     else:
-        yield from (Document(origin, each) for each in yaml_to_json(bytes(data), origin))
+        yield from (InputDocument(origin, each) for each in yaml_to_json(bytes(data), origin))
 
 
 def read_text(name: str, sizes: Sizes) -> Data:
@@ -177,7 +177,7 @@ def _text(data: Data, origin: str) -> Data:
     return data[start:] if start else data
 
 
-def split_json(data: Data, origin: str) -> Iterator[Document]:
+def split_json(data: Data, origin: str) -> Iterator[InputDocument]:
     """Several JSON documents written one after another, as ``cat a.json b.json`` makes them.
 
     InputError where the text is not JSON.
@@ -189,7 +189,7 @@ def split_json(data: Data, origin: str) -> Iterator[Document]:
             _, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{origin}: not valid JSON: {error}") from error
-        yield Document(origin, text[position:end].encode())
+        yield InputDocument(origin, text[position:end].encode())
         position = _after_blanks(text, end)
 
 

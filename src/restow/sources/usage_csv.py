@@ -1,8 +1,8 @@
-"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
+r"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
 
-A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``, ``3Gi``.
-Of the resource ``share`` it is what a query of a policy comes to, from 0 to 1.
-They become the same objects that a snapshot stores, so that whatever reads one reads the other.
+A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``,
+``3Gi``. Of the resource ``share`` it is the answer to a query of a policy, from 0 to 1.\n\nThe samples become the same
+objects that a snapshot stores, so every reader of one reads the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from restow.cluster.amounts import amount
 from restow.cluster.usage_columns import MOST_SAMPLES, PER_SHARE, SHARE, STORED, packed
-from restow.cluster.usage_history import Series
+from restow.cluster.usage_history import SampleSeries
 from restow.errors import InputError, OutOfRangeError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
@@ -103,8 +103,8 @@ def _share(quantity: Quantity) -> int:
     return quantity.nano * PER_SHARE // NANO_PER_UNIT
 
 
-def _series(samples: Mapping[int, int]) -> Series:
+def _series(samples: Mapping[int, int]) -> SampleSeries:
     times = sorted(samples)
-    return Series(
+    return SampleSeries(
         np.array(times, dtype=np.int64), np.fromiter((samples[time] for time in times), np.int64, count=len(times))
     )

@@ -1,8 +1,10 @@
-"""What controllers look at in their pods, and what they make of it.
+"""What controllers look at in their pods, and the decision that they take.
 
 Each kind of controller is a function in a file of its own: given the object and its pods as they are, it returns the
 pods that the controller creates and deletes now. What it waits for shows when it is asked again, with the pods as they
-are then. ``NOTHING`` is what controllers do that have all they want, that wait, or that are being deleted.
+are then.
+
+``NOTHING`` is the answer of controllers that have all they want, that wait, or that are being deleted.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Final
 
 from restow.cluster.pod_values import NO_TIME, Phase
 
-#: How many pods a controller creates or deletes at a time, however many somebody has asked for.
+#: How many pods a controller creates or deletes at a time, at most.
 BURST: Final = 500
 _OVER = (Phase.SUCCEEDED, Phase.FAILED)
 

@@ -31,7 +31,7 @@ ADDED_TOLERATIONS: Final = tuple(
     for effect, taints in _TOLERATED.items()
     for taint in taints
 )
-#: What those of one with ``hostNetwork`` tolerate beside that.
+#: What those of one with ``hostNetwork`` tolerate in addition.
 ADDED_ON_HOST_NETWORK: Final = Toleration(
     key="node.kubernetes.io/network-unavailable", operator="Exists", effect="NoSchedule"
 )

@@ -51,7 +51,7 @@ class GroupKind:
 
     #: What messages call it.
     name: str
-    #: Marks that name the group: a pod needs the first of a tuple, and the values of all of them tell groups apart.
+    #: Marks that name the group: a pod needs the first of a tuple, and groups differ in the values of any of them.
     marks: tuple[tuple[str, ...], ...] = ()
     #: Kinds of owners, at any height, whose pods are one group.
     owners: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """How many pods a HorizontalPodAutoscaler wants, from what its pods use and what it wanted before.
 
 What pods use is compared with the target; what is near it changes nothing. Pods without metrics count as if they held
-the change back, and so do pods that are not ready where more are wanted. Then the past has its say: the highest wish of
-the last minutes, and policies that limit the change per time. Source: the podautoscaler controller,
+the change back, and so do pods that are not ready where more are wanted. Then the past counts: the highest
+recommendation of the last minutes, and policies that limit the change per time. Source: the podautoscaler controller,
 kube-controller-manager 1.36. Times and durations are nanoseconds.
 """
 
@@ -19,13 +19,13 @@ from restow.kube.timestamps import SECOND
 #: What a pod is for the calculation: one that is ``ignored`` is on its way out or has failed.
 PodGroup = Literal["ready", "unready", "missing", "ignored"]
 
-#: Without ``behavior``, so many pods can be there after a change, or twice as many as before.
+#: Without ``behavior``, a change may lead to this many pods, or to twice as many as before.
 _LEAST_LIMIT: Final = 4
 
 
 @dataclass(slots=True, frozen=True)
 class MeasuredPod:
-    """A pod of the workload: thousandths of what it uses and requests; ``used`` says nothing of one without metrics."""
+    """A pod of the workload: thousandths of what it uses and requests; ``used`` is meaningless without metrics."""
 
     group: PodGroup
     used: int
@@ -33,8 +33,8 @@ class MeasuredPod:
 
 
 @dataclass(slots=True, frozen=True)
-class Target:
-    """What pods shall use on average: a percentage of what they request, or thousandths of the resource."""
+class UsageTarget:
+    """The average usage of pods to aim at: a percentage of their requests, or thousandths of the resource."""
 
     utilization: int | None = None
     average: int | None = None
@@ -54,7 +54,7 @@ class Tolerance:
 
 @dataclass(slots=True, frozen=True)
 class ScalingPolicy:
-    """So many pods, or so many percent of them, may come or go in a period."""
+    """Limits how many pods, or which percentage of them, may come or go in a period."""
 
     kind: Literal["Pods", "Percent"]
     value: int
@@ -90,17 +90,19 @@ class Past:
     """What one autoscaler remembers."""
 
     #: When it wanted how many pods, and when it changed their number by how many.
-    wishes: list[tuple[int, int]] = field(default_factory=list)
+    recommendations: list[tuple[int, int]] = field(default_factory=list)
     changes: list[tuple[int, int]] = field(default_factory=list)
 
     def forget_before(self, time: int) -> None:
         """Keep nothing that is older."""
-        self.wishes = [each for each in self.wishes if each[0] >= time]
+        self.recommendations = [each for each in self.recommendations if each[0] >= time]
         self.changes = [each for each in self.changes if each[0] >= time]
 
 
-def replicas_by_usage(current: int, pods: Sequence[MeasuredPod], target: Target, tolerance: Tolerance) -> int | None:
-    """How many pods one metric asks for; None where it cannot be told because no pod that counts has metrics."""
+def replicas_by_usage(
+    current: int, pods: Sequence[MeasuredPod], target: UsageTarget, tolerance: Tolerance
+) -> int | None:
+    """How many pods one metric asks for; None if no pod that counts has metrics."""
     ready, unready, missing = (
         [each for each in pods if each.group == group] for group in ("ready", "unready", "missing")
     )
@@ -122,7 +124,7 @@ def replicas_by_usage(current: int, pods: Sequence[MeasuredPod], target: Target,
     return current if (wanted > current) != (ratio > 1.0) and wanted != current else wanted
 
 
-def _ratio(pods: Sequence[MeasuredPod], target: Target) -> float | None:
+def _ratio(pods: Sequence[MeasuredPod], target: UsageTarget) -> float | None:
     """What pods use in relation to the target, by whole percent or thousandths; None where there is nothing to divide by."""
     used, requested = sum(each.used for each in pods), sum(each.requested for each in pods)
     if target.utilization is not None:
@@ -134,7 +136,7 @@ def _idle(pods: Iterable[MeasuredPod]) -> list[MeasuredPod]:
     return [replace(each, used=0) for each in pods]
 
 
-def _as_wanted(pod: MeasuredPod, target: Target) -> MeasuredPod:
+def _as_wanted(pod: MeasuredPod, target: UsageTarget) -> MeasuredPod:
     """A pod without metrics where fewer are wanted: it uses all that it requests, or exactly the target."""
     if target.utilization is None:
         return replace(pod, used=target.average or 0)
@@ -142,11 +144,11 @@ def _as_wanted(pod: MeasuredPod, target: Target) -> MeasuredPod:
 
 
 def limited(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> int:
-    """How many pods there shall be where so many are wanted; the wish is remembered, and has to be entered nowhere else."""
+    """Replicas after limits; records the recommendation."""
     stable = (
         _stable_by_rules(current, wanted, bounds, past, now) if bounds.ruled else _stable(wanted, bounds, past, now)
     )
-    past.wishes.append((now, wanted))
+    past.recommendations.append((now, wanted))
     if not bounds.ruled:
         return max(bounds.least, min(stable, bounds.most, max(2 * current, _LEAST_LIMIT)))
     if stable > current:
@@ -157,14 +159,14 @@ def limited(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> 
 
 
 def _stable(wanted: int, bounds: Bounds, past: Past, now: int) -> int:
-    """The highest wish within the window of scaling down."""
-    return max([wanted, *(wish for time, wish in past.wishes if time >= now - bounds.down.window)])
+    """The highest recommendation within ``stabilizationWindowSeconds`` of ``scaleDown``."""
+    return max([wanted, *(replicas for time, replicas in past.recommendations if time >= now - bounds.down.window)])
 
 
 def _stable_by_rules(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> int:
     """The present number, moved into what was wanted all the time within the windows."""
-    lowest = min([wanted, *(wish for time, wish in past.wishes if time > now - bounds.up.window)])
-    highest = max([wanted, *(wish for time, wish in past.wishes if time > now - bounds.down.window)])
+    lowest = min([wanted, *(replicas for time, replicas in past.recommendations if time > now - bounds.up.window)])
+    highest = max([wanted, *(replicas for time, replicas in past.recommendations if time > now - bounds.down.window)])
     return min(max(current, lowest), highest)
 
 

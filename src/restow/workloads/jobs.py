@@ -1,9 +1,10 @@
-"""Job: pods until enough of them have succeeded, so many at a time.
+"""Job: pods until enough of them have succeeded, up to ``parallelism`` at a time.
 
-A Job without ``completions`` waits for its last pods once one of them has succeeded. An indexed Job has one pod for each
-index that is neither completed nor given up, the lowest first. Whether a pod that terminates is replaced at once or when it
-has ended is the Job's to say (``podReplacementPolicy``). New pods after failures come later than now, by a delay that
-doubles with each failure; that is not part of the answer. Source: Job controller, Kubernetes 1.36.
+A Job without ``completions`` waits for its last pods once one of them has succeeded. An indexed Job has one pod for
+each index that is neither completed nor given up, the lowest first. ``podReplacementPolicy`` says whether a pod that
+terminates is replaced at once or when it has ended. ``backoffLimit``, ``backoffLimitPerIndex`` and ``podFailurePolicy``
+limit its failures. New pods after failures come later than now, by a delay that doubles with each failure; that is not
+part of the answer. Source: Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -121,9 +122,9 @@ def index_ranges(text: str | None) -> Iterator[tuple[int, int]]:
 
 
 # A pod that is deleted before it has ended counts as failed. One failure more than ``backoffLimit`` ends the Job. A
-# ``podFailurePolicy`` may have other rules for pods with the condition DisruptionTarget, which every evicted pod
-# gets: that they do not count, or that they end the Job at once. The first rule that matches applies, so a rule about
-# the exit code of a container that is told to stop may come before. Source: Kubernetes 1.36, the Job controller's
+# ``podFailurePolicy`` may have other rules for pods with the condition DisruptionTarget, which every evicted pod gets:
+# that they do not count, or that they end the Job at once. The first rule that matches applies, so a rule about the
+# exit code of a container that is being stopped may come before. Source: Kubernetes 1.36, the Job controller's
 # isPodFailed and matchPodFailurePolicy.
 def failures_so_far(job: Job) -> int:
     """How many pods of a Job have failed, also those that are in no count yet."""
@@ -132,7 +133,7 @@ def failures_so_far(job: Job) -> int:
 
 
 def most_failures(job: Job) -> int | None:
-    """With how many failures a Job still goes on; None if only those of each index count."""
+    """``backoffLimit``: the failures that a Job tolerates; None if only ``backoffLimitPerIndex`` counts."""
     if job.spec.backoff_limit is None and job.spec.backoff_limit_per_index is not None:
         return None
     return _DEFAULT_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit

@@ -34,7 +34,7 @@ class MadeOf(NamedTuple):
 
     own: PodTemplate | None = None
     new: PodTemplate | None = None
-    #: Labels that the controller gives the next pod beside those of the template.
+    #: Labels that the controller adds to those of the template.
     labels: Mapping[str, str] = _NOTHING
     #: Why the next pod may be another one; empty where it may not.
     caveat: str = ""
@@ -65,7 +65,9 @@ class Templates:
                 return MadeOf(found.spec.template, found.spec.template, caveat=caveat, lacks=lacks)
         return MadeOf(found.spec.template, found.spec.template)
 
-    def told_apart(self, owner: OwnerReference, namespace: str, name: str, labels: Mapping[str, str]) -> Hashable:
+    def distinguishing_key(
+        self, owner: OwnerReference, namespace: str, name: str, labels: Mapping[str, str]
+    ) -> Hashable:
         """In what the pods of one controller differ for ``of``."""
         own_hash = labels.get(REVISION_HASH), TEMPLATE_HASH in labels
         if owner.kind != "StatefulSet":
@@ -79,7 +81,7 @@ class Templates:
         return None if found is None or (owner.uid and found.metadata.uid not in ("", owner.uid)) else found
 
     def lacks(self, kind: str) -> bool:
-        """Whether nobody knows if there are objects of a kind."""
+        """Whether objects of a kind are unknown."""
         return not self._cluster.has_list(kind)
 
     def _unknown(self, owner: OwnerReference, namespace: str, labels: Mapping[str, str]) -> MadeOf:
@@ -209,6 +211,6 @@ def _differ(template: PodTemplate, own: PodTemplate) -> bool:
 
 
 def _generation(daemon_set: Workload) -> Mapping[str, str]:
-    """The label that tells which generation of the template a pod of a DaemonSet is made of."""
+    """The label that holds the generation of the template that a pod of a DaemonSet was made from."""
     told = daemon_set.metadata.annotations
     return {_TEMPLATE_GENERATION: told.template_generation} if told and told.template_generation else _NOTHING

@@ -79,7 +79,7 @@ def containers_of_template(containers: Iterable[Container]) -> Containers:
 
 
 def numbered(names: Iterable[str]) -> list[ContainerName]:
-    """The names of containers, which tell them apart even if they have none."""
+    """The names of containers, numbered so that they are unique even if empty."""
     seen: Counter[str] = Counter()
     found = []
     for name in names:
@@ -176,7 +176,7 @@ def spread_with_label_keys(
 def by_topology(
     constraints: Iterable[TopologySpreadConstraint],
 ) -> dict[tuple[str, str], TopologySpreadConstraint]:
-    """Spread constraints by what the API server tells them apart by."""
+    """Spread constraints by the key that makes them unique for the API server."""
     return {(each.topology_key, each.when_unsatisfiable): each for each in constraints}
 
 

@@ -1,9 +1,9 @@
 """The containers of the next pod: their requests, and the images that they run.
 
-A container of the template requests what the template says, or what a VerticalPodAutoscaler recommends; one that admission
-has added comes again as it is. What the running pod requests beside that was changed by a resize if its spec has been changed
-since it was created; otherwise nothing explains it. Images count for the scheduler's preference only, and admission often
-rewrites them, so a pod keeps its own until its template has another one.
+A container of the template requests what the template says, or what a VerticalPodAutoscaler recommends; one that
+admission has added comes again as it is. Any other request of the running pod was changed by a resize if its spec has
+been changed since it was created; otherwise nothing explains it. Images count for the scheduler's preference only, and
+admission often rewrites them, so a pod keeps its own until its template has another one.
 """
 
 from __future__ import annotations

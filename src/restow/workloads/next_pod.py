@@ -126,14 +126,14 @@ class NextPods:
         return known
 
     def _made_of(self, pod: int) -> tuple[int, MadeOf]:
-        """The templates of a pod and of the next one, with a number that tells them apart."""
+        """The templates of a pod and of the next one, numbered."""
         pods = self._pods
         owner = owner_of(pods, pod)
         assert owner is not None
         namespace = pods.tables.namespaces[pods.namespace[pod]]
         labels = pods.tables.labels[pods.labels[pod]]
-        told = self._templates.told_apart(owner, namespace, pods.names[pod], labels)
-        key = int(pods.owners[pod]), int(pods.namespace[pod]), told
+        distinguishing = self._templates.distinguishing_key(owner, namespace, pods.names[pod], labels)
+        key = int(pods.owners[pod]), int(pods.namespace[pod]), distinguishing
         known = self._made.get(key)
         if known is None:
             made = self._templates.of(owner, namespace, pods.names[pod], labels)

@@ -30,7 +30,7 @@ from restow.workloads.jobs import job, parallelism
 from restow.workloads.replica_sets import replica_set
 from restow.workloads.stateful_sets import stateful_set
 
-#: What a controller does about the pods that it is told of.
+#: What a controller does about the pods that count for it.
 _Controller = Callable[[Sequence[ControlledPod]], Actions]
 
 _KINDS = ("ReplicaSet", "ReplicationController", stateful_sets.KIND, "DaemonSet", "Job")
@@ -51,7 +51,7 @@ class ReplacementPolicy(enum.Enum):
     AFTERWARDS = "afterwards"
     #: Never: the pod is over and was replaced long ago, or need not be.
     NOT_NEEDED = "not needed"
-    #: Never: nobody would create it.
+    #: Never: no controller would create it.
     NONE = "none"
 
 
@@ -73,7 +73,7 @@ class ReplacementPolicies:
 
     def _find(self, pod: int) -> ReplacementPolicy:
         owner = owner_of(self._pods, pod)
-        controller = _nobody if owner is None else self._controller(pod, owner)
+        controller = _creates_nothing if owner is None else self._controller(pod, owner)
         over = self._pods.is_over(pod)
         if not over and controller((_TERMINATING,)).create:
             return ReplacementPolicy.OVERLAPPING
@@ -82,11 +82,11 @@ class ReplacementPolicies:
         return ReplacementPolicy.NOT_NEEDED if over else ReplacementPolicy.NONE
 
     def _controller(self, pod: int, owner: OwnerReference) -> _Controller:
-        """The controller of a pod, as if it wanted that pod at most; one that nobody knows is like a ReplicaSet."""
+        """The controller of a pod, as if it wanted only that pod; an unknown one counts as a ReplicaSet."""
         namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
         found = self._cluster.kind(owner.kind).get((namespace, owner.name)) if owner.kind in _KINDS else None
         if found is not None and found.metadata.deletion_timestamp is not None:
-            return _nobody
+            return _creates_nothing
         match owner.kind:
             case "DaemonSet":
                 return partial(daemon_set, _ONE_NODE, _ONE_NODE)
@@ -99,8 +99,8 @@ class ReplacementPolicies:
         return partial(replica_set, _at_most_one(found), now=0)
 
 
-def _nobody(_pods: Sequence[ControlledPod]) -> Actions:
-    """Who creates nothing."""
+def _creates_nothing(_pods: Sequence[ControlledPod]) -> Actions:
+    """A controller that creates nothing."""
     return NOTHING
 
 

@@ -1,9 +1,9 @@
 """Replacements: the pods that controllers would create for pods that are evicted.
 
-A plan that says where an evicted pod lands needs the pod that lands: a new one, for a moment beside the old one. It is created
-when somebody asks for it, and comes right after the old one in canonical order; it does not exist until somebody places it.
-Rules see in it the next pod of the controller (``workloads.next_pod``), and nothing of the old pod's history: it is new,
-healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
+A plan that says where an evicted pod lands needs the pod that lands: a new one, which exists next to the old one for a
+moment. Its row is made on request, right after the old one in canonical order; the pod does not exist until it is
+placed. Rules see in it the next pod of the controller (``workloads.next_pod``), and nothing of the old pod's history:
+it is new, healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from restow.workloads.next_pod import NextPod, NextPods
 _MARK = "+replacement"
 _HEALTHY = PodStates(phase="Running", reason="", containers=(), init_containers=(), ephemeral_containers=())
 _READY = (Condition(type="Ready", status="True"),)
-#: What is said of a pod itself, and not of its template.
+#: Columns of a pod itself, not of its template.
 _OF_THE_OLD_POD = Flag.TERMINATING
 
 
@@ -75,10 +75,10 @@ class Replacements:
         return tuple(sorted(changes.items())), caveat
 
     def _create(self, pod: int) -> int:
-        return self._state.reserve(pod, self._anew(pod), list(self._own_claims(pod)))
+        return self._state.reserve(pod, self._new_values(pod), list(self._own_claims(pod)))
 
-    def _anew(self, pod: int) -> PodRow:
-        """What is different of a pod that its controller creates anew."""
+    def _new_values(self, pod: int) -> PodRow:
+        """The columns in which a pod that its controller creates again differs."""
         # The replacement of a replacement is made of the same template.
         new = {} if self._pods.is_replacement(pod) else self.next_pod(pod).changes
         uid, volumes = self._pods.uids[pod], int(new.get("volumes", self._pods.volumes[pod]))
@@ -99,7 +99,7 @@ class Replacements:
         return changed if own == volumes else changed | {"volumes": own}
 
     def _volumes(self, volumes: int) -> int:
-        """The same volumes, where a replacement names the claims of its own generic ephemeral ones."""
+        """The volumes of a replacement, which names the claims of its own generic ephemeral ones."""
         mounted = self._pods.tables.volumes[volumes]
         if True not in [each.ephemeral for each in mounted]:
             return volumes

@@ -1,6 +1,6 @@
 """ReplicaSet and ReplicationController: as many active pods as there are replicas.
 
-A pod that terminates does not count, so it is replaced at once, beside the old one; one that is over has been replaced
+A pod that terminates does not count, so it is replaced at once, next to the old one; one that is over has been replaced
 when it ended. Of too many pods those go first that would be missed least. Source: ReplicaSet controller and
 ActivePodsWithRanks, Kubernetes 1.36.
 """

@@ -1,8 +1,9 @@
 """StatefulSet: one pod for each ordinal, which keeps its name.
 
 A name is taken until the old pod has vanished, so a pod comes again only after it, and one that is over is deleted
-first. ``OrderedReady`` creates pods one after the other, each when all before it are ready, and takes them away from the
-highest ordinal down; ``Parallel`` waits for nobody. Source: StatefulSet controller, Kubernetes 1.36.
+first. ``podManagementPolicy: OrderedReady`` creates pods one after the other, each when all before it are ready, and
+takes them away from the highest ordinal down; ``Parallel`` does not wait. Source: StatefulSet controller, Kubernetes
+1.36.
 """
 
 from __future__ import annotations

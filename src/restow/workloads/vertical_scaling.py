@@ -1,11 +1,12 @@
-"""VerticalPodAutoscaler: what its admission controller makes of the requests of a pod that is created.
+"""VerticalPodAutoscaler: how its admission controller sets the requests of a pod that is created.
 
-It acts on pods whose topmost controller a VerticalPodAutoscaler names, in every mode but ``Off``: ``Initial`` differs from
-``Recreate``, ``Auto`` and ``InPlaceOrRecreate`` only in what happens to pods that run. Each container gets the recommended
-target within the bounds of its policy. Limits grow and shrink with requests, so that their ratio stays, unless the policy
-says ``RequestsOnly``: then requests end at the limits. Containers in mode ``Off``, and resources that are not among
-``controlledResources``, get no recommendation to begin with, so neither is asked here. LimitRanges are not read.
-Source: admission controller of VerticalPodAutoscaler 1.8.
+It acts on pods whose topmost controller a VerticalPodAutoscaler names, in every mode except ``Off``: ``Initial``
+differs from ``Recreate``, ``Auto`` and ``InPlaceOrRecreate`` only in what happens to pods that run. Each container gets
+the recommended target within the bounds of its policy. Limits grow and shrink with requests, so that their ratio stays,
+unless the policy says ``RequestsOnly``: then requests end at the limits.
+
+Containers in mode ``Off``, and resources that are not among ``controlledResources``, get no recommendation to begin
+with, so neither is asked here. LimitRanges are not read. Source: admission controller of VerticalPodAutoscaler 1.8.
 """
 
 from __future__ import annotations

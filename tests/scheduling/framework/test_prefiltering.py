@@ -12,7 +12,7 @@ from restow.cluster.pod_classes import Aspect, pod_classes
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.decision import Decision, Scheduler
+from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
 from scheduling.random_scenes import Scene
 
 
@@ -41,7 +41,7 @@ def waiting_alone(state: ClusterState, pod: int, rival: int) -> dict[str, object
     return said
 
 
-def about_nodes(decision: Decision) -> dict[str, object]:
+def about_nodes(decision: SchedulingDecision) -> dict[str, object]:
     """What a decision says of each node, without the names of pods."""
     ranking, verdicts = decision.ranking, decision.verdicts
     return {

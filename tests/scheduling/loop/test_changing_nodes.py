@@ -21,7 +21,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import FilterResult, Outcome, one_outcome
-from restow.scheduling.loop.decision import Decision, Scheduler
+from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
 from restow.scheduling.plugins.balanced_allocation import BalancedAllocation
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.sampling.landing_odds import LandingOdds
@@ -157,7 +157,7 @@ def test_it_follows_nodes_and_pods_in_any_order(profiles, name, seed):
     scheduler, pods = Scheduler(Context.of(state), profile), movable(state)
     of_pods, of_nodes = Changes(state, choice, pods), NodeChanges(state, scene, choice)
     of_nodes.there = {each["metadata"]["name"]: each for each in objects if each["kind"] == "Node"}
-    held: list[tuple[Decision, dict[str, object]]] = []
+    held: list[tuple[SchedulingDecision, dict[str, object]]] = []
     for _ in range(5):
         before = placed(state)
         fresh = a_fresh_one(scheduler, choice.choice([state, state.fork()]), profile)

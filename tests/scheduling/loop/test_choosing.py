@@ -12,7 +12,7 @@ from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.choosing import Choice
+from restow.scheduling.loop.choosing import NodeChooser
 from restow.scheduling.loop.schedulers import Schedulers
 from scheduling.large_clusters import SUBJECTS, a_large_cluster
 
@@ -31,11 +31,11 @@ def pod_called(state: ClusterState, name: str) -> int:
 def test_ties_are_broken_by_lot_and_a_seed_draws_the_same() -> None:
     state, schedulers = schedulers_of(*(a_node(f"n{at}") for at in range(4)), a_pod("p"))
     decision = schedulers.decide(pod_called(state, "p"))
-    chance = Choice(Random(1))
+    chance = NodeChooser(Random(1))
     drawn = [chance.node(schedulers, decision) for _ in range(400)]
     assert set(drawn) == {0, 1, 2, 3}
     assert min(Counter(drawn).values()) > 60
-    again = Choice(Random(1))
+    again = NodeChooser(Random(1))
     assert drawn == [again.node(schedulers, decision) for _ in range(400)]
 
 
@@ -43,7 +43,7 @@ def test_the_next_search_begins_where_the_last_one_ended() -> None:
     """Of 300 nodes 144 feasible ones are looked at; every second node is too small."""
     nodes = [a_node(f"n{at:03}", cpu="4" if at % 2 else "0") for at in range(300)]
     state, schedulers = schedulers_of(*nodes, a_pod("p", cpu="1"))
-    decision, choice = schedulers.decide(pod_called(state, "p")), Choice(Random(1))
+    decision, choice = schedulers.decide(pod_called(state, "p")), NodeChooser(Random(1))
     assert choice.node(schedulers, decision) < 288
     assert choice.start == 288
     second = choice.node(schedulers, decision)
@@ -61,13 +61,13 @@ def test_whoever_is_chosen_is_among_those_that_could_win(subject: str) -> None:
             continue
         winners = set(schedulers.odds(decision).nodes.tolist())
         for start in range(0, len(state.cluster.nodes), 17):
-            assert Choice(Random(start), start).node(schedulers, decision) in winners
+            assert NodeChooser(Random(start), start).node(schedulers, decision) in winners
 
 
 def test_where_few_nodes_fit_all_are_visited_and_the_next_search_begins_there_again() -> None:
     nodes = [a_node(f"n{at:03}", cpu="4" if at < 50 else "0") for at in range(300)]
     state, schedulers = schedulers_of(*nodes, a_pod("p", cpu="1"))
-    choice = Choice(Random(1), start=7)
+    choice = NodeChooser(Random(1), start=7)
     choice.node(schedulers, schedulers.decide(pod_called(state, "p")))
     assert choice.start == 7
 
@@ -75,6 +75,6 @@ def test_where_few_nodes_fit_all_are_visited_and_the_next_search_begins_there_ag
 def test_a_pod_that_gets_the_node_that_it_is_nominated_for_takes_no_turn() -> None:
     nodes = [a_node(f"n{at:03}") for at in range(300)]
     state, schedulers = schedulers_of(*nodes, a_pod("p", priority=5, nominated_node="n123"))
-    choice = Choice(Random(1), start=7)
+    choice = NodeChooser(Random(1), start=7)
     assert choice.node(schedulers, schedulers.decide(pod_called(state, "p"))) == 123
     assert choice.start == 7

@@ -25,7 +25,7 @@ from restow.scheduling.framework.extension_points import CycleError
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.pod_counts import PodCounts
 from restow.scheduling.framework.scoring import rank
-from restow.scheduling.loop.decision import Decision, Scheduler
+from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
 from restow.scheduling.plugins.resources.scoring import NonzeroUsage
 from scheduling.random_scenes import Changes, Scene
 
@@ -34,7 +34,7 @@ SEEDS = st.integers(0, 2**32)
 BURSTS = (0, 1, 1, 1, 2, 3, 4, 100)
 
 
-def told(decision: Decision) -> dict[str, object]:
+def told(decision: SchedulingDecision) -> dict[str, object]:
     """All that a decision says, by name and not by internal number."""
     verdicts, ranking, preempts = decision.verdicts, decision.ranking, decision.preemption
     told: dict[str, object] = {
@@ -139,7 +139,7 @@ def test_a_decision_says_later_what_it_said_at_once(seed):
     state = ClusterState(a_cluster(*scene.objects()))
     scheduler, pods = Scheduler(Context.of(state)), movable(state)
     changes = Changes(state, choice, pods)
-    held: list[tuple[Decision, dict[str, object]]] = []
+    held: list[tuple[SchedulingDecision, dict[str, object]]] = []
     for _ in range(5):
         fresh = a_fresh_one(scheduler, state)
         held += [(scheduler.decide(pod), told(fresh.decide(pod))) for pod in asked_about(state, choice)]

@@ -15,7 +15,7 @@ from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import PASSES, CycleError
 from restow.scheduling.loop.decision import Scheduler
-from restow.scheduling.preemption.dry_runs import DryRuns, Trial
+from restow.scheduling.preemption.dry_runs import DryRuns, NodeTrial
 from restow.scheduling.preemption.victims import VictimSearch
 from scheduling.random_scenes import Scene
 
@@ -31,7 +31,7 @@ def by_the_state(filters, asked, potential):
     for position, node in enumerate(potential.nodes.tolist()):
         place = potential.of(position)
         pods = potential.pods[place].tolist()
-        trial = Trial(filters.state, node, None, lambda node=node: filters.run_on(asked, node) == PASSES)
+        trial = NodeTrial(filters.state, node, None, lambda node=node: filters.run_on(asked, node) == PASSES)
         told = trial.run(pods, [True] * len(pods), lambda node=node: filters.run_on(asked, node))
         victims[place] = told[0]
         if told[1] != PASSES:

@@ -6,7 +6,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 from restow.scheduling.configuration.queueing_rules import queueing_rules
 from restow.scheduling.framework.cluster_events import Action, Resource
 from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from scheduling.queueing.queue_fixtures import HELPFUL, INTERESTS, NODE_ADDED, NODES, PODS, a_pod, a_queue, rejected
 
@@ -19,16 +19,16 @@ def with_gates(profile: SchedulerProfile = DEFAULT_PROFILE) -> SchedulingQueue:
 def test_a_pod_with_scheduling_gates_is_not_tried_until_the_last_is_removed() -> None:
     queue = with_gates()
     queue.add(a_pod("p", gates=("a", "b")), 0)
-    assert queue.place("p") is Place.GATED
-    assert queue.incoming[Place.UNSCHEDULABLE, "UnschedulablePodAdd"] == 1
+    assert queue.place("p") is QueuePlace.GATED
+    assert queue.incoming[QueuePlace.UNSCHEDULABLE, "UnschedulablePodAdd"] == 1
     queue.update(a_pod("p", gates=("b",)), 1)
     queued = queue.get("p")
     assert queued is not None
-    assert queue.place("p") is Place.GATED
+    assert queue.place("p") is QueuePlace.GATED
     assert queue.rules.why_gated(queued) == "waiting for scheduling gates: [b]"
     queue.update(a_pod("p"), 2)
-    assert queue.place("p") is Place.ACTIVE
-    assert queue.incoming[Place.ACTIVE, "UnschedulablePodUpdatePodSchedulingGatesEliminated"] == 1
+    assert queue.place("p") is QueuePlace.ACTIVE
+    assert queue.incoming[QueuePlace.ACTIVE, "UnschedulablePodUpdatePodSchedulingGatesEliminated"] == 1
     queued = queue.pop(2)
     assert queued is not None
     assert (queued.added, queued.first_active, queued.gated_by) == (0, 2, "")
@@ -38,7 +38,7 @@ def test_a_profile_without_the_plugin_tries_pods_with_gates() -> None:
     points = {**default_points(), "preEnqueue": ()}
     queue = with_gates(SchedulerProfile(plugins=points))
     queue.add(a_pod("p", gates=("a",)), 0)
-    assert queue.place("p") is Place.ACTIVE
+    assert queue.place("p") is QueuePlace.ACTIVE
 
 
 def test_no_time_and_no_other_event_wakes_a_gated_pod() -> None:
@@ -47,7 +47,7 @@ def test_no_time_and_no_other_event_wakes_a_gated_pod() -> None:
     queue.on_event(NODE_ADDED, 1)
     queue.on_event(HELPFUL, 1)
     assert queue.pop(100_000) is None
-    assert queue.place("p") is Place.GATED
+    assert queue.place("p") is QueuePlace.GATED
 
 
 def test_a_pod_that_a_plugin_stops_on_its_way_back_waits_for_that_plugin_and_the_others() -> None:
@@ -61,17 +61,17 @@ def test_a_pod_that_a_plugin_stops_on_its_way_back_waits_for_that_plugin_and_the
     queue.on_event(HELPFUL, 0)
     queued = queue.get("p")
     assert queued is not None
-    assert queue.place("p") is Place.GATED
+    assert queue.place("p") is QueuePlace.GATED
     assert queued.rejected_by == {NODES, PODS, "Gate"}
     closed.clear()
     queue.on_event(NODE_ADDED, 0)
-    assert queue.place("p") is Place.GATED, "the gate does not hear of nodes"
+    assert queue.place("p") is QueuePlace.GATED, "the gate does not hear of nodes"
     queue.on_event(HELPFUL, 0)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
 
 
 def test_a_gated_pod_that_is_activated_stays_gated() -> None:
     queue = with_gates()
     queue.add(a_pod("p", gates=("a",)), 0)
     queue.activate("p", 0)
-    assert queue.place("p") is Place.GATED
+    assert queue.place("p") is QueuePlace.GATED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from restow.scheduling.framework.cluster_events import Action, Resource
 from restow.scheduling.framework.requeueing import Interest, about_itself
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from scheduling.queueing.queue_fixtures import (
     HELPFUL,
@@ -32,7 +32,7 @@ def test_an_event_in_the_middle_of_an_attempt_sends_the_pod_to_backoff() -> None
     queue = tried("p")
     queue.on_event(HELPFUL, 0)
     queue.requeue("p", frozenset({PODS}), 0)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
 
 
 def test_an_event_that_the_rejecting_plugin_does_not_wait_for_does_not() -> None:
@@ -41,7 +41,7 @@ def test_an_event_that_the_rejecting_plugin_does_not_wait_for_does_not() -> None
         queue.on_event(event, 0)
     queue.requeue("p", frozenset({PODS}), 0)
     queue.requeue("q", frozenset({NODES}), 0)
-    assert (queue.place("p"), queue.place("q")) == (Place.UNSCHEDULABLE, Place.BACKOFF)
+    assert (queue.place("p"), queue.place("q")) == (QueuePlace.UNSCHEDULABLE, QueuePlace.BACKOFF)
 
 
 def test_an_event_before_an_attempt_does_not_count() -> None:
@@ -51,7 +51,7 @@ def test_an_event_before_an_attempt_does_not_count() -> None:
     queue.pop(0)
     for uid in ("second", "first"):
         queue.requeue(uid, frozenset({NODES}), 0)
-    assert (queue.place("first"), queue.place("second")) == (Place.BACKOFF, Place.UNSCHEDULABLE)
+    assert (queue.place("first"), queue.place("second")) == (QueuePlace.BACKOFF, QueuePlace.UNSCHEDULABLE)
 
 
 def test_events_are_kept_as_long_as_an_attempt_lasts_that_they_came_in() -> None:
@@ -76,7 +76,7 @@ def test_a_pod_whose_binding_failed_comes_back_as_after_an_error() -> None:
     queued = queue.get("p")
     assert queued is not None
     assert (queued.errors, queued.attempts) == (1, 1)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
 
 
 def test_a_pod_that_a_plugin_rejects_while_it_is_being_bound_is_tried_again_after_its_wait() -> None:
@@ -84,7 +84,7 @@ def test_a_pod_that_a_plugin_rejects_while_it_is_being_bound_is_tried_again_afte
     queue = tried("p")
     queue.done("p")
     queue.requeue("p", frozenset({NODES}), 0)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
 
 
 def test_an_update_in_the_middle_of_an_attempt_counts_and_is_what_is_tried_next() -> None:
@@ -96,7 +96,7 @@ def test_an_update_in_the_middle_of_an_attempt_counts_and_is_what_is_tried_next(
     queue.update(a_pod("p", labels={"a": "b"}), 0)
     for uid in ("p", "q"):
         queue.requeue(uid, frozenset({NODES}), 0)
-    assert (queue.place("p"), queue.place("q")) == (Place.BACKOFF, Place.UNSCHEDULABLE)
+    assert (queue.place("p"), queue.place("q")) == (QueuePlace.BACKOFF, QueuePlace.UNSCHEDULABLE)
     queued = queue.pop(0)
     assert queued is not None
     assert queued.pod.labels == {"a": "b"}
@@ -107,7 +107,7 @@ def test_a_pod_that_is_activated_in_the_middle_of_an_attempt_comes_back_and_no_o
     queue.activate("p", 0)
     for uid in ("p", "q"):
         queue.requeue(uid, frozenset({NODES}), 0)
-    assert (queue.place("p"), queue.place("q")) == (Place.BACKOFF, Place.UNSCHEDULABLE)
+    assert (queue.place("p"), queue.place("q")) == (QueuePlace.BACKOFF, QueuePlace.UNSCHEDULABLE)
 
 
 def test_what_waited_too_long_wakes_those_in_flight_too() -> None:
@@ -117,7 +117,7 @@ def test_what_waited_too_long_wakes_those_in_flight_too() -> None:
     queue.pop(329)
     queue.next_wakeup(330)
     queue.requeue("p", frozenset({NODES}), 331)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
 
 
 def test_a_pod_that_was_deleted_in_the_middle_of_an_attempt_does_not_come_back() -> None:
@@ -131,6 +131,6 @@ def test_a_pod_comes_back_once() -> None:
     queue = tried("p")
     queue.requeue("p", frozenset(), 0)
     queue.requeue("p", frozenset({NODES}), 0)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
     try_once(queue, "p", 2, NODES)
-    assert queue.place("p") is Place.UNSCHEDULABLE
+    assert queue.place("p") is QueuePlace.UNSCHEDULABLE

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from scheduling.queueing.queue_fixtures import HELPFUL, INTERESTS, NODE_ADDED, NODES, PODS, USELESS, a_pod, a_queue
 
@@ -77,7 +77,7 @@ class Run:
     def pop(self) -> None:
         """The next attempt begins, with the first of the pods that may be tried."""
         self.queue.next_wakeup(self.now)
-        active = [each for each in self.queue if self.queue.place(each.key) is Place.ACTIVE]
+        active = [each for each in self.queue if self.queue.place(each.key) is QueuePlace.ACTIVE]
         queued = self.queue.pop(self.now)
         if active:
             assert queued is not None
@@ -96,7 +96,7 @@ class Run:
             helpful = {NODES: NODE_ADDED, PODS: HELPFUL}
             expected = not plugins or any(helpful[plugin] in happened for plugin in plugins)
             if expected:
-                assert self.queue.place(uid) in (Place.ACTIVE, Place.BACKOFF)
+                assert self.queue.place(uid) in (QueuePlace.ACTIVE, QueuePlace.BACKOFF)
 
     def bind(self, uid: str) -> None:
         """A pod is being bound."""
@@ -121,7 +121,7 @@ class Run:
             found = sum(uid in place for place in places)
             assert (queue.get(uid) is not None) == (uid in self.known)
             assert found == (uid in self.known and uid not in self.trying)
-        in_flight = sum(queue.place(each.key) is Place.IN_FLIGHT for each in queue)
+        in_flight = sum(queue.place(each.key) is QueuePlace.IN_FLIGHT for each in queue)
         assert in_flight == len(self.trying)
         assert sum(queue.lengths().values()) == len(queue) == len(self.known)
 

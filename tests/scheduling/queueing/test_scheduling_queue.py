@@ -9,7 +9,7 @@ from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Res
 from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.framework.requeueing import Interest, about_itself
 from restow.scheduling.queueing.backoff import BackoffSettings
-from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.queued_pod import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import QueueSettings
 from scheduling.queueing.queue_fixtures import (
     HELPFUL,
@@ -72,20 +72,20 @@ def test_a_pod_in_backoff_is_tried_early_when_no_other_may_be() -> None:
     queue = a_queue()
     rejected(queue, "waiting", 0, NODES)
     queue.on_event(NODE_ADDED, 0)
-    assert queue.place("waiting") is Place.BACKOFF
+    assert queue.place("waiting") is QueuePlace.BACKOFF
     queue.add(a_pod("active", priority=-1), 0)
     assert popped(queue, 0) == ["active", "waiting"]
-    assert queue.incoming[Place.ACTIVE, "PopFromBackoffQ"] == 1
+    assert queue.incoming[QueuePlace.ACTIVE, "PopFromBackoffQ"] == 1
 
 
 def test_a_pod_that_waits_because_of_an_error_is_not_tried_early() -> None:
     queue = a_queue()
     rejected(queue, "p", 0)
-    assert queue.place("p") is Place.BACKOFF
+    assert queue.place("p") is QueuePlace.BACKOFF
     assert queue.pop(0) is None
-    assert queue.incoming[Place.BACKOFF, "ScheduleAttemptFailure"] == 1
+    assert queue.incoming[QueuePlace.BACKOFF, "ScheduleAttemptFailure"] == 1
     assert popped(queue, 2) == ["p"]
-    assert queue.incoming[Place.ACTIVE, "BackoffComplete"] == 1
+    assert queue.incoming[QueuePlace.ACTIVE, "BackoffComplete"] == 1
 
 
 def test_errors_are_counted_apart_from_rejections() -> None:
@@ -109,7 +109,7 @@ def test_errors_are_counted_apart_from_rejections() -> None:
 def test_without_a_maximum_nobody_waits() -> None:
     queue = a_queue(settings=QueueSettings(BackoffSettings(maximum=0)))
     rejected(queue, "p", 0)
-    assert queue.place("p") is Place.ACTIVE
+    assert queue.place("p") is QueuePlace.ACTIVE
 
 
 def test_a_rejected_pod_waits_for_an_event_that_the_plugin_that_rejected_it_waits_for() -> None:
@@ -117,17 +117,17 @@ def test_a_rejected_pod_waits_for_an_event_that_the_plugin_that_rejected_it_wait
     rejected(queue, "p", 0, PODS)
     for event in (NODE_ADDED, USELESS, ClusterEvent(Resource.NODE, Action.DELETE)):
         queue.on_event(event, 1)
-        assert queue.place("p") is Place.UNSCHEDULABLE
+        assert queue.place("p") is QueuePlace.UNSCHEDULABLE
     queue.on_event(HELPFUL, 1)
-    assert queue.place("p") is Place.BACKOFF
-    assert queue.incoming[Place.BACKOFF, "AssignedPodAdd"] == 1
+    assert queue.place("p") is QueuePlace.BACKOFF
+    assert queue.incoming[QueuePlace.BACKOFF, "AssignedPodAdd"] == 1
 
 
 def test_a_pod_whose_wait_is_over_is_active_at_once() -> None:
     queue = a_queue()
     rejected(queue, "p", 0, PODS)
     queue.on_event(HELPFUL, 2)
-    assert queue.place("p") is Place.ACTIVE
+    assert queue.place("p") is QueuePlace.ACTIVE
 
 
 def test_a_hint_that_fails_wakes_the_pod() -> None:
@@ -137,7 +137,7 @@ def test_a_hint_that_fails_wakes_the_pod() -> None:
     queue = a_queue(interests={NODES: (Interest(Resource.NODE, Action.ADD, broken),)})
     rejected(queue, "p", 0, NODES)
     queue.on_event(NODE_ADDED, 2)
-    assert queue.place("p") is Place.ACTIVE
+    assert queue.place("p") is QueuePlace.ACTIVE
 
 
 def test_of_replicas_one_is_asked_for_all_and_the_pod_that_an_event_is_about_on_its_own() -> None:
@@ -153,7 +153,7 @@ def test_of_replicas_one_is_asked_for_all_and_the_pod_that_an_event_is_about_on_
     queue.update(a_pod("other", labels={"a": "b"}), 0)
     queue.on_event(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE, old=a_pod("itself", node="n")), 0)
     assert asked == ["a", "itself", "other"]
-    assert queue.place("itself") is Place.UNSCHEDULABLE
+    assert queue.place("itself") is QueuePlace.UNSCHEDULABLE
     assert popped(queue, 0) == ["a", "b", "other"]
 
 
@@ -161,14 +161,14 @@ def test_a_plugin_that_nobody_knows_may_be_helped_by_anything() -> None:
     queue = a_queue()
     rejected(queue, "p", 0, "Unknown")
     queue.on_event(ClusterEvent(Resource.CSI_DRIVER, Action.DELETE), 2)
-    assert queue.place("p") is Place.ACTIVE
+    assert queue.place("p") is QueuePlace.ACTIVE
 
 
 def test_a_pod_that_two_plugins_rejected_waits_for_either() -> None:
     queue = a_queue()
     rejected(queue, "p", 0, NODES, PODS)
     queue.on_event(NODE_ADDED, 2)
-    assert queue.place("p") is Place.ACTIVE
+    assert queue.place("p") is QueuePlace.ACTIVE
 
 
 def test_only_the_plugins_of_the_last_attempt_are_asked() -> None:
@@ -177,7 +177,7 @@ def test_only_the_plugins_of_the_last_attempt_are_asked() -> None:
     queue.on_event(NODE_ADDED, 2)
     try_once(queue, "p", 2, PODS)
     queue.on_event(NODE_ADDED, 3)
-    assert queue.place("p") is Place.UNSCHEDULABLE
+    assert queue.place("p") is QueuePlace.UNSCHEDULABLE
 
 
 def test_an_event_for_pods_of_little_priority_wakes_no_others() -> None:
@@ -187,7 +187,11 @@ def test_an_event_for_pods_of_little_priority_wakes_no_others() -> None:
     for uid in ("high", "equal", "low"):
         try_once(queue, uid, 0, NODES)
     queue.on_event(ClusterEvent(Resource.NODE, Action.ADD, at_most_priority=2), 2)
-    assert [queue.place(uid) for uid in ("low", "equal", "high")] == [Place.ACTIVE, Place.ACTIVE, Place.UNSCHEDULABLE]
+    assert [queue.place(uid) for uid in ("low", "equal", "high")] == [
+        QueuePlace.ACTIVE,
+        QueuePlace.ACTIVE,
+        QueuePlace.UNSCHEDULABLE,
+    ]
 
 
 @pytest.mark.parametrize(("waited", "moves"), [(269.9, True), (270, False), (299, False)])
@@ -201,7 +205,7 @@ def test_who_has_been_unschedulable_for_more_than_five_minutes_is_tried_again(wa
     queued = queue.pop(due)
     assert queued is not None
     assert queued.was_flushed
-    assert queue.incoming[Place.ACTIVE, "UnschedulableTimeout"] == 1
+    assert queue.incoming[QueuePlace.ACTIVE, "UnschedulableTimeout"] == 1
 
 
 def test_a_pod_is_woken_by_time_again_only_after_five_more_minutes() -> None:
@@ -220,10 +224,10 @@ def test_an_update_is_what_a_plugin_may_wait_for() -> None:
     rejected(queue, "p", 0, NODES)
     rejected(queue, "q", 0, NODES)
     queue.update(a_pod("p", ports=(HostPort("", "TCP", 80),)), 2)
-    assert queue.place("p") is Place.UNSCHEDULABLE
+    assert queue.place("p") is QueuePlace.UNSCHEDULABLE
     queue.update(a_pod("p", labels={"a": "b"}), 2)
-    assert (queue.place("p"), queue.place("q")) == (Place.ACTIVE, Place.UNSCHEDULABLE)
-    assert queue.incoming[Place.ACTIVE, "UnschedulablePodUpdatePodLabel"] == 1
+    assert (queue.place("p"), queue.place("q")) == (QueuePlace.ACTIVE, QueuePlace.UNSCHEDULABLE)
+    assert queue.incoming[QueuePlace.ACTIVE, "UnschedulablePodUpdatePodLabel"] == 1
 
 
 def test_an_update_of_an_active_pod_changes_its_turn() -> None:
@@ -244,16 +248,16 @@ def test_an_update_of_a_pod_that_is_not_there_adds_it_and_adding_one_that_is_upd
     assert queued.pod.priority == 2
 
 
-@pytest.mark.parametrize("place", list(Place))
-def test_a_pod_can_be_deleted_wherever_it_is(place: Place) -> None:
+@pytest.mark.parametrize("place", list(QueuePlace))
+def test_a_pod_can_be_deleted_wherever_it_is(place: QueuePlace) -> None:
     queue = a_queue({"Gate": lambda pod, _: "gated" if pod.gates else None})
-    queue.add(a_pod("p", gates=("g",) if place is Place.GATED else ()), 0)
-    if place in (Place.BACKOFF, Place.UNSCHEDULABLE):
-        try_once(queue, "p", 0, *((NODES,) if place is Place.UNSCHEDULABLE else ()))
-    elif place is Place.IN_FLIGHT:
+    queue.add(a_pod("p", gates=("g",) if place is QueuePlace.GATED else ()), 0)
+    if place in (QueuePlace.BACKOFF, QueuePlace.UNSCHEDULABLE):
+        try_once(queue, "p", 0, *((NODES,) if place is QueuePlace.UNSCHEDULABLE else ()))
+    elif place is QueuePlace.IN_FLIGHT:
         queue.pop(0)
     assert queue.place("p") is place
-    assert queue.lengths() == {each: int(each is place) for each in Place}
+    assert queue.lengths() == {each: int(each is place) for each in QueuePlace}
     queue.delete("p")
     assert not any(queue.lengths().values())
     assert len(queue) == 0
@@ -266,8 +270,8 @@ def test_a_pod_is_activated_from_wherever_it_waits(plugins: tuple[str, ...]) -> 
     rejected(queue, "p", 0, *plugins)
     queue.activate("p", 0)
     queue.activate("unknown", 0)
-    assert queue.place("p") is Place.ACTIVE
-    assert queue.incoming[Place.ACTIVE, "ForceActivate"] == 1
+    assert queue.place("p") is QueuePlace.ACTIVE
+    assert queue.incoming[QueuePlace.ACTIVE, "ForceActivate"] == 1
 
 
 def test_nobody_needs_waking_where_nothing_can_be_tried_without_an_event() -> None:

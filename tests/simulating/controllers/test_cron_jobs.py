@@ -48,7 +48,7 @@ def test_a_job_comes_whenever_one_is_due():
     status = scene.get("CronJob", "nightly").status
     assert (status.last_schedule_time, status.active) == ("2026-01-01T01:00:00Z", None)
     assert status.last_successful_time.startswith("2026-01-01T01:00:1")
-    assert scene.agenda.is_quiet
+    assert scene.clock.is_quiet
 
 
 def test_of_those_that_failed_one_is_kept():

@@ -111,7 +111,7 @@ def test_a_surge_makes_new_pods_before_old_ones_go():
 
     def look(_):
         ready.append(len({pod.node for pod in scene.pods() if pod.is_active and pod.ready_since is not None}))
-        most[scene.agenda.now] = len([pod for pod in scene.pods() if pod.is_active])
+        most[scene.clock.now] = len([pod for pod in scene.pods() if pod.is_active])
 
     scene.store.subscribe("Pod", look)
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}
@@ -142,7 +142,7 @@ def test_pods_that_fail_are_made_again_later_each_time():
 
     def look(event):
         if event.old is None:
-            created.append(scene.agenda.now // 10**9)
+            created.append(scene.clock.now // 10**9)
 
     scene.store.subscribe("Pod", look)
     failing = {EXIT_CODE: "1", RUN_FOR: "0s"}

@@ -202,7 +202,7 @@ def test_a_pod_that_is_evicted_does_not_restart_the_clock_of_a_complete_update()
     scene.store.apply(web(2))
     scene.settle()
     before = scene.get("Deployment", "web").status.conditions
-    scene.agenda.run(scene.agenda.now + 3600 * SECOND)
+    scene.clock.run(scene.clock.now + 3600 * SECOND)
     scene.delete("Pod", scene.names()[0])
     scene.settle()
     after = {each.type: each for each in scene.get("Deployment", "web").status.conditions}

@@ -75,7 +75,7 @@ def test_a_job_fails_after_one_failure_more_than_its_limit():
 
     def look(event):
         if event.old is None:
-            created.append(scene.agenda.now / 1e9)
+            created.append(scene.clock.now / 1e9)
 
     scene.store.subscribe("Pod", look)
     scene.store.apply(a_job(run="0s", code="1", backoffLimit=3))
@@ -179,7 +179,7 @@ def test_an_index_is_tried_again_after_a_wait_of_its_own():
 
     def look(event):
         if event.old is None:
-            created.append((event.new.metadata.annotation(FAILURES), scene.agenda.now / 1e9))
+            created.append((event.new.metadata.annotation(FAILURES), scene.clock.now / 1e9))
 
     scene.store.subscribe("Pod", look)
     scene.store.apply(a_job(run="0s", code="1", completions=1, completionMode="Indexed", backoffLimitPerIndex=2))

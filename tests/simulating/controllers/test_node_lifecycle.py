@@ -27,7 +27,7 @@ def test_a_node_that_falls_silent_is_left_after_five_minutes():
     scene = Scene(nodes=4)
     scene.store.apply(a_controller("ReplicaSet", "web", 8))
     scene.settle()
-    begun = scene.agenda.now
+    begun = scene.clock.now
     scene.kubelets.stop_node("n1")
     scene.run(49)
     assert taints(scene, "n1") == set()
@@ -44,7 +44,7 @@ def test_a_node_that_falls_silent_is_left_after_five_minutes():
     scene.kubelets.start_node("n1")
     scene.settle()
     assert (taints(scene, "n1"), phases(scene, "n1")) == (set(), [])
-    assert scene.agenda.now > begun
+    assert scene.clock.now > begun
 
 
 def test_a_node_that_comes_back_in_time_keeps_its_pods():
@@ -170,6 +170,6 @@ def test_pods_of_a_node_that_says_it_is_not_ready_stay_ready():
     scene.store.apply(a_controller("ReplicaSet", "web", 2))
     scene.settle()
     node = scene.store.get("Node", "", scene.pods("web")[0].node)
-    scene.store.update(with_node_condition(node, "Ready", "False", scene.agenda.text))
+    scene.store.update(with_node_condition(node, "Ready", "False", scene.clock.text))
     scene.run(60)
     assert all(pod.ready_since is not None for pod in scene.pods("web"))

@@ -11,8 +11,8 @@ from builders import a_node
 from restow.kube.manifests.documents import manifest_of
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.playing import begin, cast_of
 from restow.simulating.scenarios.reading import read_scenario
+from restow.simulating.scenarios.scenario_run import begin, config_of
 from simulating.scenes import START, Scene
 
 
@@ -23,11 +23,11 @@ class Staged(Scene):
         head = {"apiVersion": "restow.dev/v1alpha1", "kind": "Scenario"}
         read = read_scenario(yaml.safe_dump(head | scenario).encode(), "s.yaml", Folder(folder))
         more = [manifest_of(a_node(f"n{number}", cpu="4", memory="8Gi")) for number in range(1, nodes + 1)]
-        play = begin(replace(read, start=(*more, *read.start)), cast_of(read, Folder(folder), Policy()), START)
-        self.simulation, self.kubelets = play.simulation, play.actors.kubelets
-        self.store, self.agenda = self.simulation.store, self.simulation.agenda
-        self.stage, self.observer, self.recorder = play.stage, play.observer, play.recorder
-        self.descheduler = play.descheduler
+        run = begin(replace(read, start=(*more, *read.start)), config_of(read, Folder(folder), Policy()), START)
+        self.simulation, self.kubelets = run.simulation, run.actors.kubelets
+        self.store, self.clock = self.simulation.store, self.simulation.clock
+        self.applier, self.observer, self.recorder = run.applier, run.observer, run.recorder
+        self.descheduler = run.descheduler
 
     def node(self, name: str):
         """A node."""

@@ -24,7 +24,7 @@ EVENTS = [
     ({"delete": "deploy/web", "cascade": "background"}, events.Delete(WEB)),
     ({"delete": "deploy/web", "cascade": "orphan"}, events.Delete(WEB, "orphan")),
     ({"delete": "deploy/web", "cascade": "foreground"}, events.Delete(WEB, "foregroundDeletion")),
-    ({"scale": "deployment/web", "to": 0}, events.Scale(WEB, 0)),
+    ({"scale": "deployment/web", "to": 0}, events.ScaleWorkload(WEB, 0)),
     ({"label": "deploy/web", "with": {"a": "b", "c": None}}, events.SetLabels(WEB, {"a": "b", "c": None})),
     ({"setImage": "deployments/web", "to": {"web": "nginx:2"}}, events.SetImage(WEB, {"web": "nginx:2"})),
     ({"setUsage": "Deployment/web", "to": {"cpu": 2}}, events.SetUsage(WEB, {"cpu": "2"})),

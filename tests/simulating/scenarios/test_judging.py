@@ -6,13 +6,13 @@ import pytest
 
 from restow.simulating.scenarios.expectations import Expectation, PodCount, Statement
 from restow.simulating.scenarios.judging import Judge, verdicts
-from restow.simulating.scenarios.observations import Observation, SeenPod
+from restow.simulating.scenarios.observations import Observation, ObservedPod
 
 READY = frozenset({"any", "ready"})
 
 
 def a_seen_pod(name):
-    return SeenPod("shop", name, {}, "n1", READY)
+    return ObservedPod("shop", name, {}, "n1", READY)
 
 
 def pods_at(time, come=(), go=()):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from restow.simulating.scenarios.landings import Landings
+from restow.simulating.scenarios.landings import LandingTracker
 from simulating.scenarios.seen import PENDING, a_pod_of_web, at, followed
 
 A, B = a_pod_of_web("a"), a_pod_of_web("b")
 
 
 def landings(*observations):
-    return followed(Landings(), [at(0, A, B), *observations]).finish()
+    return followed(LandingTracker(), [at(0, A, B), *observations]).finish()
 
 
 @pytest.mark.parametrize(

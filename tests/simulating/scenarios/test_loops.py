@@ -7,8 +7,14 @@ from itertools import pairwise
 
 import pytest
 
-from restow.simulating.scenarios.loops import Loops
-from restow.simulating.scenarios.observations import Observation, SeenEviction, SeenNode, SeenPod, SeenScaling
+from restow.simulating.scenarios.loops import LoopDetector
+from restow.simulating.scenarios.observations import (
+    Observation,
+    ObservedEviction,
+    ObservedNode,
+    ObservedPod,
+    ObservedScaling,
+)
 from restow.simulating.scenarios.references import Reference
 from simulating.scenarios.seen import READY, WEB, a_pod_of_web
 
@@ -17,7 +23,7 @@ MINUTE = 60
 
 
 def loops(*observations):
-    found = Loops()
+    found = LoopDetector()
     for each in observations:
         found.take(each)
     return found
@@ -28,7 +34,7 @@ def moves(nodes, *, by="RemoveDuplicates", **more):
     pods = [a_pod_of_web(f"{number}", f"n{node}") for number, node in enumerate(nodes)]
     told = [Observation(0, {pods[0].key: pods[0]})]
     for number, (old, new) in enumerate(pairwise(pods), 1):
-        evicted = SeenEviction(old, (by, "profile"))
+        evicted = ObservedEviction(old, (by, "profile"))
         told.append(Observation(number * MINUTE, {old.key: None, new.key: new}, evictions=(evicted,), **more))
     return told
 
@@ -53,14 +59,14 @@ def test_a_pod_that_comes_back_to_its_own_node_goes_round_each_time():
 
 def test_nodes_that_look_alike_count_as_the_same_for_a_pod_that_is_moved_over_and_over():
     nodes = {
-        f"n{number}": SeenNode(f"n{number}", {"kubernetes.io/hostname": f"n{number}"}, READY) for number in "12345"
+        f"n{number}": ObservedNode(f"n{number}", {"kubernetes.io/hostname": f"n{number}"}, READY) for number in "12345"
     }
     (found,) = loops(replace(moves("1")[0], nodes=nodes), *moves("12345")[1:]).finish()
     assert (found.rounds, found.period) == (3, MINUTE)
 
 
 def test_nodes_that_look_otherwise_do_not():
-    nodes = {f"n{number}": SeenNode(f"n{number}", {"zone": number}, READY) for number in "12345"}
+    nodes = {f"n{number}": ObservedNode(f"n{number}", {"zone": number}, READY) for number in "12345"}
     assert loops(replace(moves("1")[0], nodes=nodes), *moves("12345")[1:]).finish() == ()
 
 
@@ -69,7 +75,7 @@ def test_pods_that_leave_nodes_that_look_alike_one_after_the_other_are_in_no_loo
     told = [Observation(0, {each.key: each for each in first})]
     for number, old in enumerate(first, 1):
         new = a_pod_of_web(f"new-{number}", f"n{number + 5}")
-        evicted = (SeenEviction(old, ("LowNodeUtilization",)),)
+        evicted = (ObservedEviction(old, ("LowNodeUtilization",)),)
         told.append(Observation(number, {old.key: None, new.key: new}, evictions=evicted))
     assert loops(*told).finish() == ()
 
@@ -92,7 +98,7 @@ def test_a_loop_that_an_event_has_ended_is_told_all_the_same():
 @pytest.mark.parametrize("controllers", [(Reference("Job", "shop", "nightly-1"), NIGHTLY), ()], ids=["a Job", "nobody"])
 def test_pods_that_come_by_themselves_to_a_node_of_the_loop_make_it_none(controllers):
     told = moves("121212")
-    passing = SeenPod("shop", "passing", {}, "n1", READY, controllers)
+    passing = ObservedPod("shop", "passing", {}, "n1", READY, controllers)
     told[3] = replace(told[3], pods={**told[3].pods, passing.key: passing})
     assert loops(*told).finish() == ()
     elsewhere = replace(passing, node="n9")
@@ -104,7 +110,7 @@ def test_a_job_that_runs_time_and_again_is_no_loop():
     told = []
     for number in range(10):
         job = Reference("Job", "shop", f"nightly-{number}")
-        pod = SeenPod("shop", f"nightly-{number}", {}, "n1", READY, (job, NIGHTLY))
+        pod = ObservedPod("shop", f"nightly-{number}", {}, "n1", READY, (job, NIGHTLY))
         told += [Observation(2 * number, {pod.key: pod}), Observation(2 * number + 1, {pod.key: None})]
     assert loops(*told).finish() == ()
 
@@ -113,8 +119,8 @@ def test_pods_of_a_job_that_are_evicted_time_and_again_are_in_no_loop():
     told = []
     for number in range(6):
         job = Reference("Job", "shop", f"nightly-{number}")
-        pod = SeenPod("shop", f"nightly-{number}", {}, "", frozenset({"any", "pending"}), (job, NIGHTLY))
-        evicted = (SeenEviction(pod, ("RemoveDuplicates",)),)
+        pod = ObservedPod("shop", f"nightly-{number}", {}, "", frozenset({"any", "pending"}), (job, NIGHTLY))
+        evicted = (ObservedEviction(pod, ("RemoveDuplicates",)),)
         told += [
             Observation(2 * number, {pod.key: pod}),
             Observation(2 * number + 1, {pod.key: None}, evictions=evicted),
@@ -131,7 +137,7 @@ def test_pods_that_make_room_for_others_go_round_too():
 def test_a_size_that_comes_back_is_a_loop():
     sizes = [2, 4, 2, 4, 2]
     scaled = [
-        Observation(number * MINUTE, scalings=(SeenScaling(WEB, "horizontal-pod-autoscaler", size),))
+        Observation(number * MINUTE, scalings=(ObservedScaling(WEB, "horizontal-pod-autoscaler", size),))
         for number, size in enumerate(sizes)
     ]
     (found,) = loops(*scaled).finish()
@@ -148,7 +154,7 @@ def test_workloads_that_meet_on_nodes_are_in_one_loop_and_others_in_their_own():
         for workload, shift in ((other, 1), (far, 7)):
             for key, pod in each.pods.items():
                 pods[key[0], f"{workload.name}{key[1]}"] = pod and _of(workload, pod, shift)
-            evictions += [SeenEviction(_of(workload, one.pod, shift), ("Other",)) for one in each.evictions]
+            evictions += [ObservedEviction(_of(workload, one.pod, shift), ("Other",)) for one in each.evictions]
         together.append(replace(each, pods=pods, evictions=tuple(evictions)))
     found = {frozenset(each.workload for each in loop.workloads): loop.by for loop in loops(*together).finish()}
     assert found == {frozenset((WEB, other)): ("Other", "RemoveDuplicates"), frozenset((far,)): ("Other",)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from restow.simulating.scenarios.judging import Judge
-from restow.simulating.scenarios.observing import Observer
-from restow.simulating.store import ORPHAN, Event
+from restow.simulating.scenarios.observing import RunObserver
+from restow.simulating.store import ORPHAN, ObjectEvent
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged
-from simulating.scenarios.test_acting import at, budget, web, written
+from simulating.scenarios.test_event_applier import at, budget, web, written
 
 EVENTS = [
     at(10, scale="deployment/web", to=6),
@@ -24,10 +24,10 @@ EVENTS = [
 
 def seen_from_nothing(scene):
     """What somebody sees who comes now."""
-    observer = Observer(scene.simulation, Judge([]))
-    for kind, hear in (("Pod", observer._hear_of_pod), ("Node", observer._hear_of_node)):
+    observer = RunObserver(scene.simulation, Judge([]))
+    for kind, hear in (("Pod", observer._on_pod_event), ("Node", observer._on_node_event)):
         for each in scene.store.list(kind):
-            hear(Event(kind, None, each))
+            hear(ObjectEvent(kind, None, each))
     observer.finish()
     return observer.judge._view
 

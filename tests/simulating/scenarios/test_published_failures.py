@@ -35,9 +35,9 @@ class Played(Staged):
     def __init__(self, *start, **scenario):
         super().__init__(nodes=0, start=[*NODES, *start], horizontalPodAutoscalers={}, **scenario)
         self.replicas = []
-        self.store.subscribe("Deployment", lambda event: self._hear(event.new.spec.replicas))
+        self.store.subscribe("Deployment", lambda event: self._on_event(event.new.spec.replicas))
 
-    def _hear(self, replicas):
+    def _on_event(self, replicas):
         if self.replicas[-1:] != [replicas]:
             self.replicas.append(replicas)
 

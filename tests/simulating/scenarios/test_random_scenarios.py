@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from builders import a_node
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged
-from simulating.scenarios.test_acting import budget, written
+from simulating.scenarios.test_event_applier import budget, written
 from simulating.scenarios.test_observing import seen_from_nothing
 
 NODES = st.sampled_from(["n1", "n2", "n3", "n9", "zone=a", "!zone"])

@@ -12,9 +12,9 @@ from restow.kube.duration import HOUR, MINUTE
 from restow.kube.manifests.documents import document_of
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.playing import begin, cast_of
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
+from restow.simulating.scenarios.scenario_run import begin, config_of
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import START
 
@@ -25,8 +25,8 @@ CYCLES = {"every": "30m"}
 def run(*, duration=HOUR, when_stable=False, tick=lambda _: None, **fields):
     written = {"apiVersion": "restow.dev/v1alpha1", "kind": "Scenario", "start": [a_node("n1"), WEB]} | fields
     scenario = read_scenario(yaml.safe_dump(written).encode(), "s.yaml", Folder(Path()))
-    play = begin(scenario, cast_of(scenario, Folder(Path()), Policy()), START)
-    return run_out(scenario, play, Ending(duration, when_stable), tick)
+    run = begin(scenario, config_of(scenario, Folder(Path()), Policy()), START)
+    return run_out(scenario, run, RunEnding(duration, when_stable), tick)
 
 
 def test_a_run_is_as_long_as_it_is_asked_for():
@@ -63,7 +63,9 @@ def test_a_cluster_that_never_is_stable_ends_it_when_it_is_over():
 
 def test_what_did_not_happen_is_told():
     finished = run(events=[{"at": "1m", "cordon": "nobody"}])
-    assert [(each.time - START, each.message) for each in finished.mishaps] == [(MINUTE, "there is no node nobody")]
+    assert [(each.time - START, each.message) for each in finished.failed_events] == [
+        (MINUTE, "there is no node nobody")
+    ]
 
 
 def test_a_pod_that_finds_no_node_waits_to_the_end():

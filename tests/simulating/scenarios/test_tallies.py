@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from restow.kube.labels import parse_selector
 from restow.simulating.scenarios.expectations import EvictionCount, NodeCount, PodCount, Spread
-from restow.simulating.scenarios.observations import Observation, SeenEviction, SeenNode, SeenPod, View
+from restow.simulating.scenarios.observations import (
+    Observation,
+    ObservedCluster,
+    ObservedEviction,
+    ObservedNode,
+    ObservedPod,
+)
 from restow.simulating.scenarios.references import NodeChoice, Reference
 from restow.simulating.scenarios.tallies import tally_of
 
@@ -23,23 +29,23 @@ ZONE_A = NodeChoice(labels=parse_selector("zone=a"))
 
 
 def a_seen_pod(name="p", node="n1", *, states=READY, labels=None, controllers=(), cpu=100, namespace="shop"):
-    return SeenPod(namespace, name, labels or {}, node, frozenset(states), controllers, {"cpu": cpu})
+    return ObservedPod(namespace, name, labels or {}, node, frozenset(states), controllers, {"cpu": cpu})
 
 
 def a_seen_node(name="n1", *, zone="a", states=("any", "ready"), cpu=1000):
-    return SeenNode(name, {"zone": zone} if zone else {}, frozenset(states), {"cpu": cpu})
+    return ObservedNode(name, {"zone": zone} if zone else {}, frozenset(states), {"cpu": cpu})
 
 
 def observed(measure, *observations):
-    view, tally = View(), tally_of(measure)
+    view, tally = ObservedCluster(), tally_of(measure)
     for each in observations:
         tally.refresh(view, view.take(each), each)
     return tally
 
 
 def at_once(*things, evictions=()):
-    pods = {each.key: each for each in things if isinstance(each, SeenPod)}
-    nodes = {each.name: each for each in things if isinstance(each, SeenNode)}
+    pods = {each.key: each for each in things if isinstance(each, ObservedPod)}
+    nodes = {each.name: each for each in things if isinstance(each, ObservedNode)}
     return Observation(0, pods, nodes, evictions)
 
 
@@ -47,7 +53,7 @@ N1, N2 = a_seen_node("n1"), a_seen_node("n2", zone="b")
 A = a_seen_pod("a", labels={"app": "web"}, controllers=(REPLICA_SET, WEB))
 B = a_seen_pod("b", "n2", states={"any", "scheduled", "unready"})
 C = a_seen_pod("c", "", states={"any", "pending"}, namespace="dev")
-EVICTIONS = (SeenEviction(A, ("descheduler", "RemoveDuplicates")), SeenEviction(C, ("drain",)))
+EVICTIONS = (ObservedEviction(A, ("descheduler", "RemoveDuplicates")), ObservedEviction(C, ("drain",)))
 
 COUNTS = [
     (PodCount(), 3, ["dev/c", "shop/a", "shop/b"]),

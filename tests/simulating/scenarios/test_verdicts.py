@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from restow.simulating.scenarios.expectations import Expectation, NodeCount, Statement
-from restow.simulating.scenarios.verdicts import Judgement, Progress, judged, passed, seen
+from restow.simulating.scenarios.verdicts import ExpectationProgress, Judgement, judged, passed, seen
 
 STATEMENT = Statement(NodeCount())
 
@@ -18,7 +18,7 @@ def expectation(modality, *, after=0, until=None, hold=0):
 
 def verdict(expected, changes, end):
     """What comes of changes by time, the way a run tells of them."""
-    progress = Progress()
+    progress = ExpectationProgress()
     for time, holds in changes:
         progress = seen(expected, passed(expected, progress, time), time, holds=holds)
     return judged(expected, progress, end)
@@ -118,7 +118,7 @@ def test_a_statement_that_holds_from_10_to_15_in_a_run_of_30(expected, judgement
 
 def test_a_verdict_that_fell_stays():
     never = expectation("never")
-    progress = seen(never, Progress(), 3, holds=True)
+    progress = seen(never, ExpectationProgress(), 3, holds=True)
     for time, holds in ((4, False), (8, True)):
         progress = seen(never, passed(never, progress, time), time, holds=holds)
     assert judged(never, progress, 9) == Judgement("failed", 3)

@@ -13,14 +13,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from restow.descheduling.explaining.allowing import Allowing
-from restow.descheduling.explaining.explanation import Change, ChangeKind, Step
+from restow.descheduling.explaining.evictor_fixes import EvictorFixes, Search, Together
+from restow.descheduling.explaining.explanation import ChangeKind, Step, SuggestedChange
 from restow.descheduling.explaining.gates import PLAN_WIDE, Gates
 from restow.descheduling.explaining.lifted_vetoes import CLOSING, opened_nodes
-from restow.descheduling.explaining.lifting import Lifting, Search, Together
+from restow.descheduling.explaining.limit_fixes import LimitFixes
 from restow.descheduling.explaining.options import Option, Options, without
-from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
-from restow.descheduling.explaining.what_if import Answer, Response, WhatIf
+from restow.descheduling.explaining.trials import Fix, TrialInputs, Trials, TrialsUsedUpError
+from restow.descheduling.explaining.what_if import ReplacementAnswer, Response, WhatIf
 from restow.descheduling.placement import Landing
 from restow.descheduling.steering import FOR_STEERING
 from restow.policies.codes import RefusalCode, Stage, SteeringMode
@@ -46,7 +46,7 @@ _CHANGEABLE = (
 )
 
 
-class Changes:
+class ChangeSearch:
     """Looks for changes for one pod and the strategy that wants it to move."""
 
     def __init__(
@@ -57,17 +57,17 @@ class Changes:
         self._response = response
         self._bounds = bounds
         self._trials = trials
-        self._lifting = Lifting(what_if, response.pod, response.ref, profile)
-        self._allowing = Allowing(what_if, response)
-        self._search = Search(trials, self._allowing, response.ref)
+        self._evictor_fixes = EvictorFixes(what_if, response.pod, response.ref, profile)
+        self._limit_fixes = LimitFixes(what_if, response)
+        self._search = Search(trials, self._limit_fixes, response.ref)
 
-    def of(self, gates: Gates) -> tuple[Change, ...]:
+    def of(self, gates: Gates) -> tuple[SuggestedChange, ...]:
         """The changes that would help, the best of each kind; empty if none is known."""
-        lifted = self._lifting.of(gates.checks)
+        lifted = self._evictor_fixes.of(gates.checks)
         if lifted is None or gates.placement.code in PLAN_WIDE:
             return ()
-        first = (*lifted, *self._higher_limits(gates), *_told_of(gates.missing))
-        found: list[Change] = []
+        first = (*lifted, *self._higher_limits(gates), *_with_kinds(gates.missing))
+        found: list[SuggestedChange] = []
         with suppress(TrialsUsedUpError):
             for change in self._found(first):
                 # Two attempts may be the same once the steps that they do not need are left out.
@@ -75,13 +75,13 @@ class Changes:
                     found.append(change)
         return tuple(found)
 
-    def _higher_limits(self, gates: Gates) -> Iterator[Remedy]:
+    def _higher_limits(self, gates: Gates) -> Iterator[Fix]:
         """Raise the limits that are used up: a strategy may stop there before it suggests the pod, without any refusal."""
         for each in gates.limits:
             if each.used >= each.limit:
-                yield self._allowing.higher(each)
+                yield self._limit_fixes.higher(each)
 
-    def _found(self, first: Together) -> Iterator[Change]:
+    def _found(self, first: Together) -> Iterator[SuggestedChange]:
         answer = self._response.answer
         if answer is None or isinstance(answer.landing, Landing):
             yield from self._tried(first)
@@ -94,7 +94,7 @@ class Changes:
         else:
             yield from self._blind(first, code)
 
-    def _blind(self, first: Together, code: str) -> Iterator[Change]:
+    def _blind(self, first: Together, code: str) -> Iterator[SuggestedChange]:
         """Changes that cannot be tried, because the result depends on what the input lacks."""
         steps = tuple(each.step for each in first)
         if code == RefusalCode.UNKNOWN_SCHEDULER:
@@ -104,7 +104,7 @@ class Changes:
             if kinds:
                 yield _untried(*steps, Step("input", f"if the input included {plural(kinds)}"))
 
-    def _with_options(self, first: Together, answer: Answer, code: str) -> Iterator[Change]:
+    def _with_options(self, first: Together, answer: ReplacementAnswer, code: str) -> Iterator[SuggestedChange]:
         if code == RefusalCode.NOT_CERTAIN:
             yield from self._tried(first)
             kinds = self._what_if.missing_data.scoring(self._pod)
@@ -116,28 +116,28 @@ class Changes:
             yield from self._tried((*first, opened_nodes(RefusalCode(code))))
         options = Options(self._what_if, self._response, answer, self._bounds).all()
         for kind in _KINDS:
-            ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)
+            ranked = sorted((each for each in options if each.fix.step.kind == kind), key=lambda each: each.cost)
             yield from islice(self._of_kind(first, ranked), 1)
         yield from self._without_victims(first, answer)
 
-    def _of_kind(self, first: Together, ranked: Sequence[Option]) -> Iterator[Change]:
+    def _of_kind(self, first: Together, ranked: Sequence[Option]) -> Iterator[SuggestedChange]:
         for option in ranked[:_TRIES]:
-            together = self._search.least((*first, option.remedy))
+            together = self._search.least((*first, option.fix))
             if together is not None:
-                is_needed = any(each.step.node == option.remedy.step.node for each in together)
+                is_needed = any(each.step.node == option.fix.step.node for each in together)
                 yield self._change(together, self._alike(together, option, ranked) if is_needed else ())
 
     def _alike(self, together: Together, chosen: Option, options: Sequence[Option]) -> Iterator[str]:
         """Other nodes for which the same change would help."""
         wording = _without_name(chosen)
         alike = [each for each in options if each is not chosen and _without_name(each) == wording]
-        index = next(index for index, each in enumerate(together) if each.step.node == chosen.remedy.step.node)
+        index = next(index for index, each in enumerate(together) if each.step.node == chosen.fix.step.node)
         for option in alike[:_MOST_OTHERS]:
-            same = (*together[:index], option.remedy.like(together[index]), *together[index + 1 :])
-            if option.remedy.step.node is not None and self._search.is_least(same):
-                yield option.remedy.step.node
+            same = (*together[:index], option.fix.like(together[index]), *together[index + 1 :])
+            if option.fix.step.node is not None and self._search.is_least(same):
+                yield option.fix.step.node
 
-    def _without_victims(self, first: Together, answer: Answer) -> Iterator[Change]:
+    def _without_victims(self, first: Together, answer: ReplacementAnswer) -> Iterator[SuggestedChange]:
         """The change in which the pods that it would preempt are gone."""
         victims = answer.decision.victims if answer.decision else ()
         if 0 < len(victims) <= _MOST_VICTIMS:
@@ -146,40 +146,40 @@ class Changes:
             node = self._what_if.state.cluster.nodes.names[answer.decision.nominated_node]
             yield from self._tried((*first, without(self._what_if, victims, f"without {names} on {node}", node)))
 
-    def _tried(self, together: Together) -> Iterator[Change]:
+    def _tried(self, together: Together) -> Iterator[SuggestedChange]:
         found = self._search.least(together)
         if found is not None:
             yield self._change(found)
 
-    def _change(self, together: Together, others: Iterable[str] = ()) -> Change:
+    def _change(self, together: Together, others: Iterable[str] = ()) -> SuggestedChange:
         outcome = self._trials.of(together)
         assert outcome.move is not None
         steps = tuple(sorted((each.step for each in together), key=lambda each: _ORDER.get(each.kind, len(_ORDER))))
         exact = all(each.exact for each in together)
-        return Change(steps, outcome.target, tuple(others), outcome.move.landing.certainty, verified=exact)
+        return SuggestedChange(steps, outcome.target, tuple(others), outcome.move.landing.certainty, verified=exact)
 
 
 #: Steers the replacement to the node that the plan chooses.
-_STEERED = Remedy(
+_STEERED = Fix(
     Step("steering", "with --steering nominate"), lambda inputs: replace(inputs, steering=SteeringMode.NOMINATE)
 )
 
 
-def _untried(*steps: Step) -> Change:
-    return Change(steps, None, (), None, verified=False)
+def _untried(*steps: Step) -> SuggestedChange:
+    return SuggestedChange(steps, None, (), None, verified=False)
 
 
 def _without_name(option: Option) -> str:
-    step = option.remedy.step
+    step = option.fix.step
     return step.message.replace(step.node or "", "")
 
 
-def _told_of(kinds: Sequence[str]) -> Iterator[Remedy]:
+def _with_kinds(kinds: Sequence[str]) -> Iterator[Fix]:
     """For kinds that the input lacks, the change in the best case: that there are no such objects."""
     if kinds:
 
-        def edit(inputs: Inputs) -> Inputs:
+        def edit(inputs: TrialInputs) -> TrialInputs:
             others: dict[str, Any] = {kind: {} for kind in kinds} | dict(inputs.cluster.others)
             return replace(inputs, cluster=replace(inputs.cluster, others=others))
 
-        yield Remedy(Step("input", f"if the input included {plural(kinds)}"), edit, exact=False)
+        yield Fix(Step("input", f"if the input included {plural(kinds)}"), edit, exact=False)

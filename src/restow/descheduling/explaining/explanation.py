@@ -10,10 +10,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from restow.descheduling.plan import API_VERSION, Metadata, Move, OwnerRef, PodRef
+from restow.descheduling.plan import API_VERSION, Move, OutputMetadata, OwnerRef, PodRef
 from restow.policies.codes import Certainty, RefusalCode, Stage
 
-#: What becomes of a pod: it moves, it stays where it is, or it has no node (or one that the input does not hold).
+#: The outcome for a pod: it moves, it stays, or it has no node (or one that the input does not hold).
 PodOutcome = Literal["moves", "stays", "pending", "lost"]
 
 #: What a change is made to.
@@ -42,7 +42,7 @@ class Reason(Struct, frozen=True):
     message: str
 
 
-class Check(Struct, frozen=True):
+class EvictorCheck(Struct, frozen=True):
     """One check of the evictor; ``message`` says why it fails, and is empty if it passes."""
 
     code: str
@@ -50,7 +50,7 @@ class Check(Struct, frozen=True):
     message: str = ""
 
 
-class Gate(Struct, frozen=True):
+class StageResult(Struct, frozen=True):
     """One stage of the arbiter; ``passes`` is null if that is not known, or if the placement does not check it."""
 
     stage: Stage
@@ -69,7 +69,7 @@ class Rejected(Struct, frozen=True):
     details: dict[str, str]
 
 
-class Places(Struct, frozen=True, rename="camel"):
+class LandingPlaces(Struct, frozen=True, rename="camel"):
     """Where the replacement could go, as the scheduler sees it once the plan is carried out."""
 
     fitting: tuple[str, ...]
@@ -90,7 +90,7 @@ class Step(Struct, frozen=True):
     amounts: dict[str, int] = {}
 
 
-class Change(Struct, frozen=True):
+class SuggestedChange(Struct, frozen=True):
     """The smallest change that would let the pod move: all of the steps together.
 
     ``verified``: the plan was made again with the change, and moves the pod to ``to``; otherwise it only might.
@@ -117,11 +117,11 @@ class StrategyView(Struct, frozen=True):
     #: Why the plan leaves the pod where it is, if the strategy wanted to move it.
     refusal: Reason | None = None
     #: In the arbiter's order; empty if the strategy does not want to move the pod.
-    gates: tuple[Gate, ...] = ()
-    checks: tuple[Check, ...] = ()
+    gates: tuple[StageResult, ...] = ()
+    checks: tuple[EvictorCheck, ...] = ()
     #: The candidates that would satisfy the strategy.
     welcome: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SuggestedChange, ...] = ()
 
 
 class Load(Struct, frozen=True):
@@ -134,7 +134,7 @@ class Load(Struct, frozen=True):
 class PodExplanation(Struct, frozen=True, rename="camel"):
     """The whole answer about a pod."""
 
-    metadata: Metadata
+    metadata: OutputMetadata
     pod: PodRef
     owner: OwnerRef | None
     node: str | None
@@ -142,14 +142,14 @@ class PodExplanation(Struct, frozen=True, rename="camel"):
     outcome: PodOutcome
     move: Move | None
     strategies: tuple[StrategyView, ...]
-    places: Places | None
+    places: LandingPlaces | None
     #: The group that the pod belongs to, such as "LeaderWorkerSet default/llm-0"; null if it belongs to none.
     group: str | None = None
     api_version: str = API_VERSION
     kind: str = "PodExplanation"
 
 
-class Resource(Struct, frozen=True):
+class NodeResource(Struct, frozen=True):
     """One resource of a node: CPU in milli, bytes, or whole units."""
 
     name: str
@@ -158,7 +158,7 @@ class Resource(Struct, frozen=True):
     after: int
 
 
-class NodeView(Struct, frozen=True, rename="camel"):
+class NodeClassification(Struct, frozen=True, rename="camel"):
     """The class that a strategy gives a node before the plan and after it; figures are percentages of capacity."""
 
     profile: str
@@ -191,7 +191,7 @@ class Staying(Struct, frozen=True):
 class NodeExplanation(Struct, frozen=True, rename="camel"):
     """The whole answer about a node."""
 
-    metadata: Metadata
+    metadata: OutputMetadata
     node: str
     zone: str
     ready: bool
@@ -199,10 +199,10 @@ class NodeExplanation(Struct, frozen=True, rename="camel"):
     selected: bool
     unschedulable: bool
     taints: tuple[str, ...]
-    resources: tuple[Resource, ...]
+    resources: tuple[NodeResource, ...]
     pods_before: int
     pods_after: int
-    strategies: tuple[NodeView, ...]
+    strategies: tuple[NodeClassification, ...]
     leaving: tuple[Move, ...]
     coming: tuple[Move, ...]
     staying: tuple[Staying, ...]

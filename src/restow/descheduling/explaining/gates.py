@@ -11,7 +11,7 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import probability_text
 from restow.descheduling.disruption_budgets import OF_JOBS, BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
-from restow.descheduling.explaining.explanation import Gate, Reason
+from restow.descheduling.explaining.explanation import Reason, StageResult
 from restow.descheduling.explaining.what_if import Response, WhatIf
 from restow.descheduling.limits import LimitUse
 from restow.descheduling.placement import Landing, PluginRef
@@ -36,16 +36,16 @@ _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone
 class Gates:
     """The answers of all stages about one pod and one strategy."""
 
-    evictor: Gate
-    limit: Gate
-    budget: Gate
-    placement: Gate
+    evictor: StageResult
+    limit: StageResult
+    budget: StageResult
+    placement: StageResult
     checks: tuple[CheckResult, ...]
     limits: tuple[LimitUse, ...]
     #: The kinds that the input lacks and that could forbid the eviction.
     missing: tuple[str, ...]
 
-    def all(self) -> tuple[Gate, ...]:
+    def all(self) -> tuple[StageResult, ...]:
         """In the arbiter's order."""
         return self.evictor, self.limit, self.budget, self.placement
 
@@ -60,12 +60,12 @@ class MountedClaim:
 
 
 def gates_of(
-    what_if: WhatIf, response: Response, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None
+    what_if: WhatIf, response: Response, decided_by: tuple[Profile, DefaultEvictor], refusal: Reason | None
 ) -> Gates:
     """Check every stage for a pod that a strategy wants to move."""
     pod = response.pod
-    checks = tuple(_checks(what_if, pod, cast[1]))
-    limits = tuple(_limits(what_if, pod, response.ref, cast[0]))
+    checks = tuple(_checks(what_if, pod, decided_by[1]))
+    limits = tuple(_limits(what_if, pod, response.ref, decided_by[0]))
     budgets = what_if.budgets()
     return Gates(
         evictor=_evictor(checks),
@@ -93,18 +93,18 @@ def _limits(what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> list
     return uses
 
 
-def _evictor(checks: Sequence[CheckResult]) -> Gate:
+def _evictor(checks: Sequence[CheckResult]) -> StageResult:
     failing = [each for each in checks if not each.passes]
     if not failing:
-        return Gate(Stage.EVICTOR, True, f"passes {len(checks)} of {len(checks)} checks")
-    told = "; ".join(each.message for each in failing)
+        return StageResult(Stage.EVICTOR, True, f"passes {len(checks)} of {len(checks)} checks")
+    text = "; ".join(each.message for each in failing)
     passes = None if failing[0].code == RefusalCode.UNKNOWN else False
-    return Gate(Stage.EVICTOR, passes, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
+    return StageResult(Stage.EVICTOR, passes, f"fails {len(failing)} of {len(checks)} checks: {text}", failing[0].code)
 
 
-def _limit(what_if: WhatIf, pod: int, uses: Sequence[LimitUse]) -> Gate:
+def _limit(what_if: WhatIf, pod: int, uses: Sequence[LimitUse]) -> StageResult:
     if not uses:
-        return Gate(Stage.LIMIT, True, "none set")
+        return StageResult(Stage.LIMIT, True, "none set")
     worst = min(uses, key=lambda each: each.limit - each.used)
     left = max(0, worst.limit - worst.used)
     node = what_if.state.cluster.nodes.names[int(what_if.state.node[pod])]
@@ -115,43 +115,45 @@ def _limit(what_if: WhatIf, pod: int, uses: Sequence[LimitUse]) -> Gate:
         OWN_LIMIT: f"on {node} (the strategy's own limit)",
     }
     where = places[worst.code]
-    return Gate(Stage.LIMIT, left > 0, f"{left} of {worst.limit} evictions left {where}", "" if left else worst.code)
+    return StageResult(
+        Stage.LIMIT, left > 0, f"{left} of {worst.limit} evictions left {where}", "" if left else worst.code
+    )
 
 
-def _budget(what_if: WhatIf, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
+def _budget(what_if: WhatIf, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> StageResult:
     if what_if.setting.placement != Placement.PROVE:
-        return Gate(Stage.BUDGET, None, _NOT_ASKED)
+        return StageResult(Stage.BUDGET, None, _NOT_ASKED)
     unknown = what_if.missing_data.evicting(pod)
     if unknown:
-        return Gate(Stage.BUDGET, None, f"the input lacks {plural(unknown)}", RefusalCode.UNKNOWN)
+        return StageResult(Stage.BUDGET, None, f"the input lacks {plural(unknown)}", RefusalCode.UNKNOWN)
     if refusal is not None and (len(uses) > 1 or refusal[0] in OF_JOBS):
-        return Gate(Stage.BUDGET, False, refusal[1], refusal[0])
+        return StageResult(Stage.BUDGET, False, refusal[1], refusal[0])
     if not uses:
-        return Gate(Stage.BUDGET, True, "no budget covers it")
+        return StageResult(Stage.BUDGET, True, "no budget covers it")
     use = uses[0]
     left = f"{use.left} disruption{'' if use.left == 1 else 's'} left"
     message = f"{use.name}: {use.healthy} healthy, {use.wanted} required, {left}"
-    return Gate(Stage.BUDGET, refusal is None, message, refusal[0] if refusal else "")
+    return StageResult(Stage.BUDGET, refusal is None, message, refusal[0] if refusal else "")
 
 
-def _placement(what_if: WhatIf, response: Response, refusal: Reason | None) -> Gate:
+def _placement(what_if: WhatIf, response: Response, refusal: Reason | None) -> StageResult:
     answer = response.answer
     if answer is None:
-        return Gate(Stage.PLACEMENT, None, _NOT_PREDICTED)
+        return StageResult(Stage.PLACEMENT, None, _NOT_PREDICTED)
     if answer.decision is None and not isinstance(answer.landing, Landing):
         _, code, message = answer.landing
-        return Gate(Stage.PLACEMENT, None if code in _UNKNOWN else False, message, code)
+        return StageResult(Stage.PLACEMENT, None if code in _UNKNOWN else False, message, code)
     if isinstance(answer.landing, Landing):
         if refusal is not None and refusal.code in PLAN_WIDE:
-            return Gate(Stage.PLACEMENT, False, refusal.message, refusal.code)
-        return Gate(Stage.PLACEMENT, True, _landing(what_if, answer.landing))
+            return StageResult(Stage.PLACEMENT, False, refusal.message, refusal.code)
+        return StageResult(Stage.PLACEMENT, True, _landing(what_if, answer.landing))
     stage, code, message = answer.landing
     fitting = _fitting(response)
     if stage == Stage.BUDGET:
-        return Gate(Stage.PLACEMENT, True, fitting)
+        return StageResult(Stage.PLACEMENT, True, fitting)
     # The reasons for the other nodes are listed node by node.
-    told = "" if code == RefusalCode.NO_FIT else f"; {message.partition('; the other nodes:')[0]}"
-    return Gate(Stage.PLACEMENT, False, f"{fitting}{told}", code)
+    text = "" if code == RefusalCode.NO_FIT else f"; {message.partition('; the other nodes:')[0]}"
+    return StageResult(Stage.PLACEMENT, False, f"{fitting}{text}", code)
 
 
 def _landing(what_if: WhatIf, landing: Landing) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from restow.cluster.nodes import BASIC_RESOURCES, PODS
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Refused
-from restow.descheduling.explaining.explanation import NodeExplanation, NodeView, Resource, Staying
+from restow.descheduling.arbiter import RefusedSuggestion
+from restow.descheduling.explaining.explanation import NodeClassification, NodeExplanation, NodeResource, Staying
 from restow.descheduling.explaining.options import taint_text
 from restow.descheduling.explaining.pods import metadata_of, pod_ref
 from restow.descheduling.explaining.strategy_views import Classes, class_text, unseen_node
@@ -60,10 +60,10 @@ def _selected(setting: Setting, node: int) -> bool:
     return not selector or parse_selector(selector).matches(setting.cluster.nodes.labels[node])
 
 
-def _resources(before: ClusterState, after: ClusterState, node: int) -> tuple[Resource, ...]:
+def _resources(before: ClusterState, after: ClusterState, node: int) -> tuple[NodeResource, ...]:
     nodes = before.cluster.nodes
     return tuple(
-        Resource(
+        NodeResource(
             name=name,
             allocatable=int(nodes.allocatable[row, node]),
             before=int(before.requested[row, node]),
@@ -74,7 +74,7 @@ def _resources(before: ClusterState, after: ClusterState, node: int) -> tuple[Re
     )
 
 
-def _views(setting: Setting, node: int) -> tuple[NodeView, ...]:
+def _views(setting: Setting, node: int) -> tuple[NodeClassification, ...]:
     after = WhatIf(setting, setting.cycle.record.evictions)
     before = WhatIf(setting, ()) if after.moves else after
     classes_before, classes_after = Classes(before), Classes(after)
@@ -90,8 +90,8 @@ def _views(setting: Setting, node: int) -> tuple[NodeView, ...]:
     return tuple(views)
 
 
-def _view(ref: PluginRef, before: NodeClass | None, after: NodeClass | None, message: str) -> NodeView:
-    return NodeView(
+def _view(ref: PluginRef, before: NodeClass | None, after: NodeClass | None, message: str) -> NodeClassification:
+    return NodeClassification(
         *ref,
         before=before.name if before else None,
         after=after.name if after else None,
@@ -109,9 +109,9 @@ def _rounded(percentages: dict[str, float]) -> dict[str, float]:
     return {name: round(each, 2) for name, each in sorted(percentages.items())}
 
 
-def _staying(setting: Setting, refusals: list[Refused]) -> tuple[Staying, ...]:
+def _staying(setting: Setting, refusals: list[RefusedSuggestion]) -> tuple[Staying, ...]:
     """Grouped by stage and code, the most pods first."""
-    groups: defaultdict[tuple[Stage, str], list[Refused]] = defaultdict(list)
+    groups: defaultdict[tuple[Stage, str], list[RefusedSuggestion]] = defaultdict(list)
     for each in refusals:
         groups[each.reason[0], each.reason[1]].append(each)
     ranked = sorted(groups.items(), key=lambda each: (-len(_pods(each[1])), each[0]))
@@ -127,12 +127,12 @@ def _staying(setting: Setting, refusals: list[Refused]) -> tuple[Staying, ...]:
     )
 
 
-def _pods(refusals: list[Refused]) -> set[int]:
+def _pods(refusals: list[RefusedSuggestion]) -> set[int]:
     """All pods that stay, also those that stay because another pod of their proposal cannot go."""
     return {pod for each in refusals for pod in (each.pod, *each.others)}
 
 
-def _message(setting: Setting, refused: Refused) -> str:
+def _message(setting: Setting, refused: RefusedSuggestion) -> str:
     """Why the pods stay. If they are of one proposal, the message names the pod that cannot go."""
     reason = setting.reason_of(refused, refused.others[0] if refused.others else refused.pod)
     return reason[2] if reason else ""

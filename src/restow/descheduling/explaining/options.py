@@ -14,9 +14,9 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.explaining import changed_clusters as changed
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.gates import mounted_claims
-from restow.descheduling.explaining.lacking import InTheWay, Lacking
-from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
-from restow.descheduling.explaining.what_if import Answer, Response, WhatIf
+from restow.descheduling.explaining.shortfall import InTheWay, Shortfall
+from restow.descheduling.explaining.trials import Edit, Fix, TrialInputs
+from restow.descheduling.explaining.what_if import ReplacementAnswer, Response, WhatIf
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
 from restow.kube.taints import FENCE, HARD_EFFECTS
@@ -44,7 +44,7 @@ _CORDON = frozenset((node_unschedulable.NAME, taint_toleration.NAME))
 class Option:
     """One thing to change for one node."""
 
-    remedy: Remedy
+    fix: Fix
     node: int
     #: Compares options of one kind; less is better.
     cost: float = 0.0
@@ -53,7 +53,9 @@ class Option:
 class Options:
     """The options of one pod that a strategy wants to move."""
 
-    def __init__(self, what_if: WhatIf, response: Response, answer: Answer, bounds: Mapping[str, float]) -> None:
+    def __init__(
+        self, what_if: WhatIf, response: Response, answer: ReplacementAnswer, bounds: Mapping[str, float]
+    ) -> None:
         self._what_if = what_if
         self._state = what_if.state
         self._cluster = what_if.state.cluster
@@ -62,7 +64,7 @@ class Options:
         self._response = response
         self._answer = answer
         self._bounds = bounds
-        self._lacking = Lacking(what_if.state, response.pod, answer)
+        self._shortfall = Shortfall(what_if.state, response.pod, answer)
         self._in_the_way = InTheWay(what_if.state, what_if.replacements.of(response.pod))
 
     def all(self) -> list[Option]:
@@ -96,23 +98,23 @@ class Options:
             yield from self._without(node, self._in_the_way.holding_ports(node), "host port")
 
     def _larger(self, node: int) -> Iterator[Option]:
-        below = self._lacking.to_stay_below(node, self._bounds)
-        needs = self._lacking.to_fit(node)
+        below = self._shortfall.to_stay_below(node, self._bounds)
+        needs = self._shortfall.to_fit(node)
         if below is None:
             return
         for row, need in below.items():
             needs[row] = max(need, needs.get(row, 0))
-        if needs and self._lacking.can_be_added(node, needs):
-            yield Option(self._least(node, needs), node, self._lacking.share(node, needs))
+        if needs and self._shortfall.can_be_added(node, needs):
+            yield Option(self._least(node, needs), node, self._shortfall.share(node, needs))
 
-    def _least(self, node: int, needs: Mapping[int, int]) -> Remedy:
+    def _least(self, node: int, needs: Mapping[int, int]) -> Fix:
         """These amounts of some resources, or as little of them as is enough."""
         rows = tuple(sorted(needs))
-        guess = tuple(max(0, needs[row] - self._lacking.arrived(row, node)) for row in rows)
+        guess = tuple(max(0, needs[row] - self._shortfall.arrived(row, node)) for row in rows)
 
-        def at(amounts: tuple[int, ...]) -> Remedy:
+        def at(amounts: tuple[int, ...]) -> Fix:
             exact = dict(zip(rows, amounts, strict=True))
-            rounded = self._lacking.rounded(exact)
+            rounded = self._shortfall.rounded(exact)
             return replace(
                 self._more(node, exact),
                 rounded=None if rounded == exact else self._more(node, rounded),
@@ -124,15 +126,15 @@ class Options:
 
         return at(tuple(needs[row] for row in rows))
 
-    def _more(self, node: int, needs: Mapping[int, int]) -> Remedy:
-        message = f"with {self._lacking.sentence(needs)} on {self._name(node)}"
-        step = Step("resources", message, self._name(node), self._lacking.amounts(needs))
-        return Remedy(step, _on_cluster(partial(changed.enlarged, node=node, more=needs)))
+    def _more(self, node: int, needs: Mapping[int, int]) -> Fix:
+        message = f"with {self._shortfall.sentence(needs)} on {self._name(node)}"
+        step = Step("resources", message, self._name(node), self._shortfall.amounts(needs))
+        return Fix(step, _on_cluster(partial(changed.enlarged, node=node, more=needs)))
 
     def _uncordoned(self, node: int) -> Iterator[Option]:
         if all(each.key == changed.CORDON for each in self._untolerated(node)):
             step = Step("uncordon", f"with {self._name(node)} uncordoned", self._name(node))
-            yield Option(Remedy(step, _on_cluster(partial(changed.uncordoned, node=node))), node)
+            yield Option(Fix(step, _on_cluster(partial(changed.uncordoned, node=node))), node)
 
     def _tolerated(self, node: int) -> Iterator[Option]:
         taints = self._untolerated(node)
@@ -141,7 +143,7 @@ class Options:
             return
         message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
         edit = _on_cluster(partial(changed.tolerating, pod=self._cluster.pods.original(self._pod), taints=taints))
-        yield Option(Remedy(Step("toleration", message, self._name(node)), edit), node, len(taints))
+        yield Option(Fix(Step("toleration", message, self._name(node)), edit), node, len(taints))
 
     def _untolerated(self, node: int) -> list[Taint]:
         pods = self._cluster.pods
@@ -159,7 +161,7 @@ class Options:
             worded += [f"without the label{'s' if len(without) > 1 else ''} {' and '.join(without)}"] if without else []
             message = f"{' and '.join(worded)} on {self._name(node)}"
             edit = _on_cluster(partial(changed.relabelled, node=node, labels=labels, without=without))
-            yield Option(Remedy(Step("label", message, self._name(node)), edit), node, len(labels) + len(without))
+            yield Option(Fix(Step("label", message, self._name(node)), edit), node, len(labels) + len(without))
 
     def _is_far(self, node: int) -> bool:
         """Whether existing volumes cannot be reached from a node; volumes that are still to be provisioned do not count."""
@@ -178,7 +180,7 @@ class Options:
             step = Step("volume", f"if {noun} {names} could {where}", self._name(node))
             volumes = tuple(each.volume for each in following)
             edit = _on_cluster(partial(changed.reaching, volumes=volumes, node=node))
-            yield Option(Remedy(step, edit), node, len(following))
+            yield Option(Fix(step, edit), node, len(following))
 
     def _without(self, node: int, pods: list[int], why: str) -> Iterator[Option]:
         others = tuple(each for each in pods if each != self._pod)
@@ -200,14 +202,14 @@ class Options:
         return self._nodes.names[node]
 
 
-def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> Remedy:
+def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> Fix:
     """The removal of some pods, from where they are in the input or from where the plan moves them."""
     rows = tuple(map(what_if.state.cluster.pods.original, pods))
-    return Remedy(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
+    return Fix(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
 
 
 def _on_cluster(change: Callable[[Cluster], Cluster]) -> Edit:
-    def edit(inputs: Inputs) -> Inputs:
+    def edit(inputs: TrialInputs) -> TrialInputs:
         return replace(inputs, cluster=change(inputs.cluster))
 
     return edit
@@ -235,7 +237,7 @@ def missing_labels(
 
 
 def _missing(term: SelectorTerm, labels: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]] | None:
-    """The same for one term. Labels cannot meet requirements on fields or numbers."""
+    """The labels that one term lacks, and those to remove. Labels cannot meet requirements on fields or numbers."""
     if term.error is not None or term.fields or not term.expressions:
         return None
     wanted: dict[str, str] = {}

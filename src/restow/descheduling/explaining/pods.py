@@ -12,11 +12,11 @@ from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor
-from restow.descheduling.explaining.changes import Changes
+from restow.descheduling.explaining.changes import ChangeSearch
 from restow.descheduling.explaining.explanation import (
-    Check,
+    EvictorCheck,
+    LandingPlaces,
     Load,
-    Places,
     PodExplanation,
     PodOutcome,
     Reason,
@@ -24,13 +24,13 @@ from restow.descheduling.explaining.explanation import (
     StrategyView,
 )
 from restow.descheduling.explaining.gates import gates_of, mounted_claims
-from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.options import taint_text
+from restow.descheduling.explaining.shortfall import Shortfall
 from restow.descheduling.explaining.strategy_views import Classes
 from restow.descheduling.explaining.trials import Trials
-from restow.descheduling.explaining.what_if import Answer, Response, Responses, Setting, WhatIf
+from restow.descheduling.explaining.what_if import ReplacementAnswer, Response, Responses, Setting, WhatIf
 from restow.descheduling.placement import PluginRef
-from restow.descheduling.plan import Metadata, OwnerRef, PodRef
+from restow.descheduling.plan import OutputMetadata, OwnerRef, PodRef
 from restow.descheduling.planning import named_move
 from restow.kube.taints import HARD_EFFECTS
 from restow.kube.timestamps import format_time
@@ -66,9 +66,9 @@ def explain_pod(setting: Setting, pod: int) -> PodExplanation:
     )
 
 
-def metadata_of(setting: Setting) -> Metadata:
+def metadata_of(setting: Setting) -> OutputMetadata:
     """The metadata of the plan that is explained."""
-    return Metadata(format_time(setting.now), setting.placement, restow.__version__)
+    return OutputMetadata(format_time(setting.now), setting.placement, restow.__version__)
 
 
 def pod_ref(cluster: Cluster, pod: int) -> PodRef:
@@ -123,9 +123,9 @@ class _Views:
         self._first: _Asked | None = None
         self._trials = Trials(setting, pod)
 
-    def all(self) -> tuple[tuple[StrategyView, ...], Answer | None]:
+    def all(self) -> tuple[tuple[StrategyView, ...], ReplacementAnswer | None]:
         """Each strategy's view, and the scheduler's answer where one of them asked."""
-        answers: list[Answer] = []
+        answers: list[ReplacementAnswer] = []
         views = []
         for ref, profile, evictor in self._after.what_if.runner.refs():
             asked, response = self._suggested(ref)
@@ -163,7 +163,7 @@ class _Views:
         gates = gates_of(asked.what_if, response, (profile, evictor), refusal)
         bounds = asked.classes.of(ref)
         own = bounds.get(response.source)
-        changes = Changes(asked.what_if, response, profile, own.high if own else {}, self._trials)
+        changes = ChangeSearch(asked.what_if, response, profile, own.high if own else {}, self._trials)
         return StrategyView(
             *ref,
             wanted=True,
@@ -171,7 +171,9 @@ class _Views:
             reason=response.suggestion.reason,
             refusal=refusal,
             gates=gates.all(),
-            checks=tuple(Check(each.code, each.passes, "" if each.passes else each.message) for each in gates.checks),
+            checks=tuple(
+                EvictorCheck(each.code, each.passes, "" if each.passes else each.message) for each in gates.checks
+            ),
             welcome=self._welcome(response),
             changes=changes.of(gates),
         )
@@ -183,14 +185,14 @@ class _Views:
         return tuple(names[node] for node in response.answer.odds.nodes.tolist() if accepts[node])
 
 
-def _places(setting: Setting, pod: int, answer: Answer) -> Places:
+def _places(setting: Setting, pod: int, answer: ReplacementAnswer) -> LandingPlaces:
     names = setting.cluster.nodes.names
     grouped: defaultdict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
     for node, rejections_by_node in enumerate(answer.rejections_by_node):
         if rejections_by_node:
             grouped[rejections_by_node[0].plugin, rejections_by_node[0].outcome.reasons].append(node)
     details = _Details(setting.cycle.state, pod, answer)
-    return Places(
+    return LandingPlaces(
         fitting=tuple(names[node] for node, each in enumerate(answer.rejections_by_node) if not each),
         candidates=tuple(names[node] for node in answer.odds.nodes.tolist()),
         probabilities=tuple(answer.odds.probability.round(_DIGITS).tolist()) if answer.odds.is_known else (),
@@ -204,22 +206,22 @@ def _places(setting: Setting, pod: int, answer: Answer) -> Places:
 class _Details:
     """What restow adds to the scheduler's reasons for rejecting a node."""
 
-    def __init__(self, state: ClusterState, pod: int, answer: Answer) -> None:
+    def __init__(self, state: ClusterState, pod: int, answer: ReplacementAnswer) -> None:
         self._nodes = state.cluster.nodes
         self._pods = state.cluster.pods
         self._pod = pod
         self._answer = answer
-        self._lacking = Lacking(state, pod, answer)
+        self._shortfall = Shortfall(state, pod, answer)
         self._claims = mounted_claims(state.cluster, pod)
 
     def of(self, nodes: list[int]) -> dict[str, str]:
         """The details by node name; nodes without any are left out."""
-        told = {self._nodes.names[node]: self._of(node, self._answer.rejections_by_node[node][0]) for node in nodes}
-        return {name: text for name, text in told.items() if text}
+        texts = {self._nodes.names[node]: self._of(node, self._answer.rejections_by_node[node][0]) for node in nodes}
+        return {name: text for name, text in texts.items() if text}
 
     def _of(self, node: int, rejection: PluginRejection) -> str:
         if rejection.plugin == node_resources_fit.NAME:
-            return self._lacking.told(node)
+            return self._shortfall.text(node)
         if rejection.plugin == taint_toleration.NAME:
             return ", ".join(self._untolerated(node))
         if rejection.plugin in {volume_binding.NAME, volume_zone.NAME}:

@@ -31,7 +31,7 @@ class TrialsUsedUpError(Exception):
 
 
 @dataclass(slots=True, frozen=True)
-class Inputs:
+class TrialInputs:
     """What a plan is made of; the cluster as observed."""
 
     cluster: Cluster
@@ -40,21 +40,21 @@ class Inputs:
     now: int
 
 
-Edit = Callable[[Inputs], Inputs]
+Edit = Callable[[TrialInputs], TrialInputs]
 
 
 @dataclass(slots=True, frozen=True)
-class Remedy:
+class Fix:
     """One change: the words for it, and the function that makes it."""
 
     step: Step
     edit: Edit
     #: The same change, made smaller. If the pod moves with one of these too, the words ask for more than is needed.
-    weaker: tuple[Remedy, ...] = ()
+    weaker: tuple[Fix, ...] = ()
     #: The same change with its amounts rounded, as the words name them. The pod must move with these too.
-    rounded: Remedy | None = None
+    rounded: Fix | None = None
     #: Makes the same change with other amounts, for changes whose smallest amounts are found by trials.
-    at: Callable[[tuple[int, ...]], Remedy] | None = None
+    at: Callable[[tuple[int, ...]], Fix] | None = None
     #: The amounts of this change, those without the change, and a guess at the smallest that are enough.
     amounts: tuple[int, ...] = ()
     lowest: tuple[int, ...] = ()
@@ -62,26 +62,26 @@ class Remedy:
     #: Whether the edit does exactly what the words say; False if it does the best that could follow from them.
     exact: bool = True
 
-    def like(self, other: Remedy) -> Remedy:
+    def like(self, other: Fix) -> Fix:
         """The same change with the amounts of another one, whose weaker forms must not be enough here either."""
         if self.at is None or len(self.amounts) != len(other.amounts):
             return self
         return self.at(other.amounts).with_weaker()
 
-    def with_amount(self, place: int, amount: int) -> Remedy:
+    def with_amount(self, place: int, amount: int) -> Fix:
         """The same with another amount in one place."""
         assert self.at is not None
         return self.at((*self.amounts[:place], amount, *self.amounts[place + 1 :]))
 
-    def with_weaker(self) -> Remedy:
+    def with_weaker(self) -> Fix:
         """The same change with its weaker forms: one for each amount, a little smaller. They must not be enough."""
         places = [place for place, amount in enumerate(self.amounts) if amount - 1 > self.lowest[place]]
         return replace(self, weaker=tuple(self.with_amount(place, self.amounts[place] - 1) for place in places))
 
 
 @dataclass(slots=True, frozen=True)
-class Outcome:
-    """What becomes of the pod in one plan."""
+class TrialOutcome:
+    """What one plan does with the pod."""
 
     move: Eviction | None
     target: str | None
@@ -97,25 +97,25 @@ class Trials:
     _setting: Setting
     #: The row of the pod in the cluster of the plan.
     _pod: int
-    _known: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], TrialOutcome] = field(default_factory=dict)
 
-    def of(self, remedies: Sequence[Remedy]) -> Outcome:
-        """What becomes of the pod with these changes together; TrialsUsedUpError."""
-        key = tuple((each.step.message, *sorted(each.step.amounts.items())) for each in remedies)
+    def of(self, fixes: Sequence[Fix]) -> TrialOutcome:
+        """What a plan does with the pod after these changes together; TrialsUsedUpError."""
+        key = tuple((each.step.message, *sorted(each.step.amounts.items())) for each in fixes)
         if key not in self._known:
             if len(self._known) >= MOST_TRIALS:
                 raise TrialsUsedUpError
-            self._known[key] = self._outcome(self._decided(remedies) if remedies else self._setting.cycle)
+            self._known[key] = self._outcome(self._decided(fixes) if fixes else self._setting.cycle)
         return self._known[key]
 
-    def moves(self, remedies: Sequence[Remedy]) -> bool:
+    def moves(self, fixes: Sequence[Fix]) -> bool:
         """Whether the pod moves with these changes together; TrialsUsedUpError."""
-        return self.of(remedies).move is not None
+        return self.of(fixes).move is not None
 
-    def _decided(self, remedies: Sequence[Remedy]) -> Cycle:
+    def _decided(self, fixes: Sequence[Fix]) -> Cycle:
         setting = self._setting
-        inputs = Inputs(setting.observed, setting.policy, setting.steering, setting.now)
-        for each in remedies:
+        inputs = TrialInputs(setting.observed, setting.policy, setting.steering, setting.now)
+        for each in fixes:
             inputs = each.edit(inputs)
         if setting.placement == Placement.PROVE:
             return prove_cycle(
@@ -128,7 +128,7 @@ class Trials:
             )
         return run_cycle(inputs.cluster, inputs.policy, setting.strategies, inputs.now)
 
-    def _outcome(self, cycle: Cycle) -> Outcome:
+    def _outcome(self, cycle: Cycle) -> TrialOutcome:
         pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes
         name = self._setting.cluster.pods.full_name(self._pod)
         move = next((each for each in cycle.record.evictions if pods.full_name(each.pod) == name), None)
@@ -139,4 +139,4 @@ class Trials:
             if name in map(pods.full_name, (each.pod, *(each.others if each.reason[0] == Stage.LIMIT else ())))
         }
         target = nodes.names[move.landing.target] if move is not None and move.landing.target >= 0 else None
-        return Outcome(move, target, refusals, len(cycle.record.evictions))
+        return TrialOutcome(move, target, refusals, len(cycle.record.evictions))

@@ -17,7 +17,7 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Eviction, Refused
+from restow.descheduling.arbiter import Arbiter, Eviction, RefusedSuggestion
 from restow.descheduling.cycle import Cycle, StrategyRunner, limits_of
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -32,7 +32,7 @@ from restow.policies.policy import Policy
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
@@ -66,7 +66,7 @@ class Setting:
         """The move of a pod in the plan."""
         return next((each for each in self.cycle.record.evictions if each.pod == pod), None)
 
-    def reason_of(self, refused: Refused, pod: int) -> Reason | None:
+    def reason_of(self, refused: RefusedSuggestion, pod: int) -> Reason | None:
         """Why a refusal keeps a pod, itself or with another pod of its proposal; None if the refusal is not about it."""
         if refused.pod == pod:
             return refused.reason
@@ -77,12 +77,12 @@ class Setting:
 
 
 @dataclass(slots=True, frozen=True)
-class Answer:
+class ReplacementAnswer:
     """What the scheduler says about a pod's replacement, and the strategy about the nodes; nodes by index."""
 
     landing: Landing | Reason
     #: None if nothing would replace the pod, or if its scheduler is not known.
-    decision: Decision | None
+    decision: SchedulingDecision | None
     #: The nodes that could win, with their probabilities.
     odds: LandingOdds
     #: Which nodes the strategy accepts as landing places, bool[node].
@@ -101,7 +101,7 @@ class Response:
     ref: PluginRef
     suggestion: Suggestion
     source: int
-    answer: Answer | None
+    answer: ReplacementAnswer | None
 
     @property
     def pod(self) -> int:
@@ -213,20 +213,20 @@ class _Proof:
         )
         return _Proof(state, schedulers, prover, what_if.runner.vetoes)
 
-    def answer(self, ref: PluginRef, suggestion: Suggestion) -> Answer:
+    def answer(self, ref: PluginRef, suggestion: Suggestion) -> ReplacementAnswer:
         """What the prover would decide about a suggestion; the state stays as it is."""
         mark, source = self._state.checkpoint(), int(self._state.node[suggestion.pod])
         made = self._prover.move(ref, (suggestion,))
         landing = made.reason if isinstance(made, Obstacle) else made[0]
         self._state.undo(mark)
         decision = self._prover.answer(suggestion.pod)
-        answer = self._told(landing, decision, suggestion, source)
+        answer = self._answer(landing, decision, suggestion, source)
         self._state.undo(mark)
         return answer
 
-    def _told(
-        self, landing: Landing | Reason, decision: Decision | None, suggestion: Suggestion, source: int
-    ) -> Answer:
+    def _answer(
+        self, landing: Landing | Reason, decision: SchedulingDecision | None, suggestion: Suggestion, source: int
+    ) -> ReplacementAnswer:
         """Everything that must be read while the replacement is in the state."""
         everywhere = np.arange(len(self._state.cluster.nodes))
         rejections_by_node: Sequence[tuple[PluginRejection, ...]] = [()] * len(everywhere)
@@ -236,7 +236,7 @@ class _Proof:
             odds = self._prover.odds(decision)
         if isinstance(landing, Landing) and landing.steering is not None:
             odds = LandingOdds.equal(np.array([landing.target]))
-        return Answer(
+        return ReplacementAnswer(
             landing=landing,
             decision=decision,
             odds=odds,

@@ -31,7 +31,7 @@ from restow.policies.codes import PlacementConstraint
 
 #: Which of some pods something is true of, bool[len(pods)].
 _PodTest = Callable[[IntArray], BoolArray]
-#: What becomes of the proposals about one node.
+#: The decisions on the proposals about one node.
 _Asking = Generator[Suggestion | Proposal, Verdict, Verdict]
 
 

@@ -94,9 +94,9 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
         if used is None and task.usage.of_pod:
             continue
         where = partial(task.takes, used), partial(task.worse, node), partial(task.cost, used)
-        told = used if task.usage.origins else None
+        measured = used if task.usage.origins else None
         pending = PendingFilters.PRE_EVICTION
-        verdict = yield Suggestion(pod, reason, PlacementConstraint.BETTER, pending, *where, used=told)
+        verdict = yield Suggestion(pod, reason, PlacementConstraint.BETTER, pending, *where, used=measured)
         if verdict is Verdict.TOTAL_LIMIT:
             return True
         if verdict is Verdict.NODE_LIMIT:
@@ -105,7 +105,7 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
             evicted += 1
             if used is not None:
                 add(task.usage, node, used, -1)
-                # What the destinations can take is lowered when a pod goes, wherever it lands.
+                # What the destinations can take is lowered when a pod goes, no matter where it lands.
                 lower_room(task, used, 1)
                 add(task.usage, view.landing_of(pod), used, 1)
                 reason = task.why(node)
@@ -124,7 +124,7 @@ def lower_room(task: Transfer, used: Mapping[str, int], times: int) -> None:
 
 
 def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
-    """Count a pod that comes to a node, or leaves it (-1); does nothing if the usage of the node is not known."""
+    """Count a pod that comes to a node, or leaves it (-1); ignored if the usage of the node is unknown."""
     amounts = usage.by_node.get(node)
     if amounts is not None:
         for name in usage.names:

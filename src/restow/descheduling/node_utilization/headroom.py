@@ -22,7 +22,7 @@ from restow.scheduling.framework.per_node import PerNode
 Figures = npt.NDArray[np.float64]
 #: For how many different pods the result for all nodes is kept.
 _CAPACITY = 256
-#: Up to so many nodes are faster one by one.
+#: Up to this many nodes are faster one by one.
 _FEW = 4
 #: More units than a node has of any resource.
 _PLENTY = 1 << 62

@@ -163,7 +163,7 @@ def _shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int
 
     The figures of ``by_node`` are corrected by later moves: a replacement counts on its new node.
     """
-    told = {node: amounts[METRIC_RESOURCE] for node, amounts in by_node.items()}
+    reported = {node: amounts[METRIC_RESOURCE] for node, amounts in by_node.items()}
     pods = view.pods
     residents: dict[int, list[int]] = {}
     for pod in np.flatnonzero(pods.read() & ~pods.terminal & (pods.node >= 0)).tolist():
@@ -178,9 +178,9 @@ def _shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int
         node = int(pods.node[original])
         amounts = amounts_on(node)
         total = sum(amounts.values())
-        if node not in told or not total or not amounts.get(original):
+        if node not in reported or not total or not amounts.get(original):
             return None
-        return {METRIC_RESOURCE: told[node] * amounts[original] // total}
+        return {METRIC_RESOURCE: reported[node] * amounts[original] // total}
 
     _move_along(view, by_node, of_pod)
     return of_pod

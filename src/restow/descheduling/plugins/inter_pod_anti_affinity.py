@@ -13,7 +13,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NO_LABEL, Nodes
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_walk import low_to_high
 from restow.kube.labels import Selector, selector_from
@@ -141,7 +141,7 @@ class Repulsion:
 
     def _fill(self, term: Term, selector: Selector, namespaces: tuple[int, ...]) -> None:
         found = self._view.labels.matching(selector, namespaces)
-        # Replacements that have come since are not among the pods given.
+        # Replacements that were made since are not among the pods given.
         found = self._pods.in_order(found[found < len(self._present)])
         of_node, matching = term.domains.of_node, defaultdict[int, list[int]](list)
         for pod in found[self._present[found]].tolist():
@@ -191,5 +191,5 @@ def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Su
 STRATEGY = Strategy(SCHEMA, suggest)
 
 
-def _required(rules: Rules) -> tuple[PodAffinityTerm, ...]:
+def _required(rules: PlacementRules) -> tuple[PodAffinityTerm, ...]:
     return (rules.pod_anti_affinity.required or ()) if rules.pod_anti_affinity else ()

@@ -204,7 +204,7 @@ def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Per
 
 
 def _limit(args: LowNodeUtilizationArgs, usage: Usage) -> int | None:
-    """How many pods may leave a node: only one if pods' usage is not known, since nobody can tell whether more must go."""
+    """How many pods may leave a node: only one if pods' usage is unknown, since the need for more cannot be judged."""
     if args.eviction_limits is not None and args.eviction_limits.node is not None:
         return args.eviction_limits.node
     return 1 if usage.of_pod is None else None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.steering import OpenNodes
@@ -118,7 +118,9 @@ def _preferred(view: View, candidates: IntArray) -> dict[int, str]:
     return reasons
 
 
-def _by_rules(view: View, candidates: IntArray, concerned: Callable[[Rules], bool]) -> Iterator[tuple[Rules, IntArray]]:
+def _by_rules(
+    view: View, candidates: IntArray, concerned: Callable[[PlacementRules], bool]
+) -> Iterator[tuple[PlacementRules, IntArray]]:
     """The candidates, grouped by their distinct rules; only those whose rules have this kind of node affinity."""
     table = view.pods.tables.rules
     has = np.array([concerned(rules) for rules in table], dtype=bool)

@@ -134,8 +134,8 @@ def _reasons(view: View, args: PodLifeTimeArgs) -> dict[int, str]:
     if limit is not None:
         chosen &= ages > limit
     candidates, clauses = meeting(pods, pods.where(chosen), _criteria(view, args))
-    told = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
-    return {pod: _reason(said, age, limit) for pod, said, age in told}
+    matches = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
+    return {pod: _reason(said, age, limit) for pod, said, age in matches}
 
 
 def _reason(clauses: list[str], age: int, limit: int | None) -> str:

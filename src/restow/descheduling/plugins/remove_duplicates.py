@@ -48,7 +48,7 @@ SCHEMA = PluginSchema(
 )
 
 
-#: So many families are remembered from one look at the cluster to the next: a cycle takes several, a daemon many.
+#: How many families are remembered between looks at the cluster: a cycle takes several, a daemon many.
 _FAMILIES: Final = 1 << 16
 
 

@@ -77,8 +77,8 @@ def suggest(view: View, args: RemoveFailedPodsArgs) -> Suggestions:
         # Upstream takes the age as an unsigned number, so a pod from the future is older than any minimum.
         failed &= ages.astype(np.uint64) >= args.min_pod_lifetime_seconds
     candidates, clauses = meeting(pods, pods.where(failed), _criteria(pods, args))
-    told = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
-    reasons = {pod: ", ".join(["failed", *said, age_text(age)]) for pod, said, age in told}
+    matches = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
+    reasons = {pod: ", ".join(["failed", *said, age_text(age)]) for pod, said, age in matches}
     yield from suggest_by_node(view, reasons, PlacementConstraint.ANYWHERE)
 
 

@@ -50,7 +50,7 @@ def validate_topology_spread(args: RemovePodsViolatingTopologySpreadConstraintAr
 def default_topology_spread(
     args: RemovePodsViolatingTopologySpreadConstraintArgs,
 ) -> RemovePodsViolatingTopologySpreadConstraintArgs:
-    """Look at hard constraints only, and at whether the pod fits below average, unless the policy says otherwise."""
+    """By default only hard constraints count, and a pod must fit below the average."""
     fit = args.topology_balance_node_fit
     return replace(
         args,

@@ -1,8 +1,8 @@
-"""The topology spread constraints of a cluster, each once for its namespace.
+"""The ``topologySpreadConstraints`` of a cluster, each once for its namespace.
 
-Two constraints are the same if they agree in skew, topology key, selector, and - if the inclusion policies honour them -
-node selection and tolerations of the pod that carries them. Whether they are hard or soft does not count, nor does
-``minDomains``. Source: Descheduler 0.36,
+Two constraints are the same if they agree in skew, topology key, selector, and - if ``nodeAffinityPolicy`` and
+``nodeTaintsPolicy`` honour them - node selection and tolerations of the pod that carries them. Whether they are hard or
+soft does not count, nor does ``minDomains``. Source: Descheduler 0.36,
 plugins/removepodsviolatingtopologyspreadconstraint.
 """
 

@@ -104,7 +104,7 @@ class Balancer:
         return sorted(ranked, key=fits)
 
     def _by_turns(self, pods: list[int]) -> list[int]:
-        """The same order, but among equal ranks the fullest nodes give up pods first, so that nodes become even."""
+        """Rank pods so that, among equals, the fullest nodes give up pods first and nodes become even."""
         seen: Counter[int] = Counter()
         refs = {}
         for pod in pods:
@@ -216,7 +216,7 @@ def _ranks(view: View) -> list[int]:
 
 
 def _ranked(view: View) -> list[int]:
-    """The same ranks, but equal for pods that only differ in node and name."""
+    """Ranks that are equal for pods that only differ in node and name."""
     pods = view.pods
     ranks: list[int] = combine(_free(view).view(np.int8), pods.has_priority.view(np.int8), pods.priority)[0].tolist()
     return ranks

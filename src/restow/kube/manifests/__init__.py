@@ -1,9 +1,9 @@
-"""Whole objects: with everything that controllers read and write, for whoever plays the API server and its controllers.
+"""Whole objects: everything that controllers read and write, for a simulated API server and its controllers.
 
 ``kube.objects`` has of each kind what decisions read, because a dump may hold 150,000 pods. Here an object can be made
-from a template, changed and written again, so it carries all of its spec: what nobody looks into stays as JSON. Every
-kind is a frozen ``msgspec.Struct`` whose class has the kind's name; defaults are those of the API server. JSON inside
-of an object is never changed in place.
+from a template, changed and written again, so it carries all of its spec: what no rule reads stays as JSON. Every kind
+is a frozen ``msgspec.Struct`` whose class has the kind's name; defaults are those of the API server. JSON inside of an
+object is never changed in place.
 """
 
 from __future__ import annotations

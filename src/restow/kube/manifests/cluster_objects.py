@@ -1,4 +1,4 @@
-"""Node, Namespace, PriorityClass, PodDisruptionBudget; and every other kind, which nobody looks into."""
+"""Node, Namespace, PriorityClass, PodDisruptionBudget; and other kinds, whose content no rule reads."""
 
 from __future__ import annotations
 

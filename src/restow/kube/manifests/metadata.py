@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from restow.kube.objects import Int64, OwnerReference
 
-#: A JSON object that nobody changes in place.
+#: A JSON object that is never changed in place.
 Json = Mapping[str, Any]
 
 

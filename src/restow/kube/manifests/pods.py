@@ -14,7 +14,7 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 class ContainerStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What became of one container."""
+    """The status of one container."""
 
     name: str = ""
     ready: bool = False

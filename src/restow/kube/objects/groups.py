@@ -1,4 +1,4 @@
-"""What a pod says of its group besides labels: annotations of batch systems, and the fields of gang scheduling."""
+"""The group that a pod names other than by labels: annotations of batch systems, and the fields of gang scheduling."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ContainerReport(ContainerStatus, frozen=True, gc=False, rename="camel"):
-    """The same with what the container has, which the loader interns; it may differ from the spec while a pod is resized.
+    """A container with its actual resources, which the loader interns; they may differ from the spec during a resize.
 
     ``resources`` decodes to ResourceRequirements, ``allocated_resources`` to a map of quantities.
     """
@@ -97,7 +97,7 @@ class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: Raw = ABSENT
-    #: 1 as long as nobody has changed the spec.
+    #: 1 until the spec is changed.
     generation: Int64 | None = None
 
 

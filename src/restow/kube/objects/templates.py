@@ -15,7 +15,7 @@ from restow.kube.objects.pods import PodAnnotations, PodSpec
 
 T = TypeVar("T", bound=Struct)
 
-#: Types of fields that hold nothing of a page.
+#: Types of fields that keep no page alive.
 _PLAIN: Final = frozenset((str, int, float, bool, dict))
 
 
@@ -74,7 +74,7 @@ class WorkloadStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 def without_page(value: T) -> T:
-    """The same, with raw parts that keep nothing alive but themselves."""
+    """A copy with raw parts that keep nothing else alive."""
     changed: dict[str, Any] = {}
     for name in value.__struct_fields__:
         found = getattr(value, name)

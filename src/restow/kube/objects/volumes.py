@@ -1,4 +1,4 @@
-"""PersistentVolumeClaim and PersistentVolume, and the volumes of a pod: the sources that decisions tell apart."""
+"""PersistentVolumeClaim and PersistentVolume, and the volumes of a pod, by the sources that matter to decisions."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class ImageVolume(Struct, frozen=True, gc=False):
 
 
 class Volume(Struct, frozen=True, gc=False, rename="camel"):
-    """A volume of a pod: the sources that decisions tell apart."""
+    """A volume of a pod, by the sources that matter to decisions."""
 
     name: str = ""
     host_path: Present | None = None

@@ -80,7 +80,7 @@ class PodConditionPattern(Struct, frozen=True, gc=False):
 
 
 class PodFailureRule(Struct, frozen=True, gc=False, rename="camel"):
-    """What becomes of a failed pod that meets ``on_exit_codes`` or one of ``on_pod_conditions``."""
+    """A rule of ``podFailurePolicy``: what happens to a failed pod that meets its conditions."""
 
     action: str = ""
     on_exit_codes: ExitCodes | None = None

@@ -17,7 +17,7 @@ class PluginError(Exception):
 
 
 def prefiltered(answer: Any, nodes: int) -> PreFiltered:
-    """An answer to PreFilter about so many nodes."""
+    """Check a PreFilter answer about ``nodes`` nodes."""
     if not isinstance(answer, PreFiltered):
         raise PluginError(f"prefilter returned {_kind(answer)} instead of a PreFiltered")
     if answer.failure is not None:
@@ -28,7 +28,7 @@ def prefiltered(answer: Any, nodes: int) -> PreFiltered:
 
 
 def filter_result(answer: Any, nodes: int) -> FilterResult:
-    """A verdict on so many nodes."""
+    """Check a filter answer about ``nodes`` nodes."""
     if not isinstance(answer, FilterResult):
         raise PluginError(f"filter returned {_kind(answer)} instead of a FilterResult")
     category = answer.category
@@ -44,7 +44,7 @@ def filter_result(answer: Any, nodes: int) -> FilterResult:
 
 
 def raw_scores(answer: Any, nodes: int) -> Scores | int | None:
-    """Scores of so many nodes, before they are normalised."""
+    """Check the raw scores of ``nodes`` nodes."""
     if answer is None or (isinstance(answer, int) and not isinstance(answer, bool)):
         return answer
     if not _is(answer, "i", nodes):
@@ -54,7 +54,7 @@ def raw_scores(answer: Any, nodes: int) -> Scores | int | None:
 
 
 def normalised_scores(answer: Any, nodes: int) -> Scores:
-    """Scores of so many nodes, after that."""
+    """Check the normalised scores of ``nodes`` nodes."""
     if not _is(answer, "i", nodes):
         raise PluginError(f"normalize_score returned {_kind(answer)} instead of int64[{nodes}]")
     scores: Scores = answer
@@ -71,7 +71,7 @@ def check_range(scores: Scores | int | None) -> None:
 
 
 def some_pods(answer: Any, pods: int) -> IntArray:
-    """The rows of some of so many pods."""
+    """Check rows among those of ``pods`` pods."""
     if not (isinstance(answer, np.ndarray) and answer.dtype.kind == "i" and answer.ndim == 1):
         raise PluginError(f"affecting_pods returned {_kind(answer)} instead of rows of pods")
     if len(answer) and not 0 <= int(answer.min()) <= int(answer.max()) < pods:

@@ -1,9 +1,11 @@
-"""Plugins of other packages, as the scheduler calls them: whatever they do, it ends in an answer, and protects pods.
+"""Guards around plugins of other packages: a fault never ends the scheduler, and never moves a pod.
 
-A filter that raises, or that answers with something that is no answer, rejects every node that it was asked about, and
-its fault is the reason. A score that does leaves the cycle without an answer. So no pod lands where a plugin could not
-tell, and none is moved there. What such a plugin looks at nobody knows, so it is asked every time; only where it has a
-``scope`` and a ``key`` its verdicts are kept.
+A filter that raises, or answers with a value of the wrong shape, rejects every node that it was asked about; the fault
+is the reason. A score that fails leaves the cycle without an answer. So no pod lands where a plugin failed, and none is
+moved there.
+
+The scheduler does not know what such a plugin looks at, so it asks every time. Verdicts are kept only for a plugin that
+declares ``scope`` and ``key``.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import ANY_PART
 from restow.cluster.state import ClusterState
 from restow.installed_packages import FAULTS, UnusablePackageError
@@ -61,18 +63,18 @@ def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarde
         raise UnusablePackageError(
             f'scheduler plugin "{declaration.name}": a plugin with a scope cannot run at preFilter'
         )
-    renewed = Renewed(made, partial(declaration.make, context, args), context.state)
+    renewed = RebuiltPlugin(made, partial(declaration.make, context, args), context.state)
     if isinstance(scope, Scope):
         return GuardedLocal(declaration.name, renewed, scope, context.state)
     return Guarded(declaration.name, renewed, context.state)
 
 
 def guarded_post_filter(declaration: SchedulerPlugin, handle: Handle, args: Any) -> GuardedPostFilter:
-    """The same for what runs at postFilter."""
+    """Guard a plugin that runs at postFilter."""
     assert declaration.make_post_filter is not None, "a plugin at postFilter can be made"
     make = partial(declaration.make_post_filter, handle, args)
     try:
-        return GuardedPostFilter(declaration.name, Renewed(make(), make, handle.context.state))
+        return GuardedPostFilter(declaration.name, RebuiltPlugin(make(), make, handle.context.state))
     except FAULTS as error:
         raise _cannot_be_made(declaration, error) from error
 
@@ -83,8 +85,8 @@ def _cannot_be_made(declaration: SchedulerPlugin, error: BaseException) -> Unusa
     )
 
 
-class Renewed:
-    """What a package has made for one state; made anew when a node has come, changed or gone, because it may keep nodes."""
+class RebuiltPlugin:
+    """What a package made for one state; rebuilt after nodes changed, because it may keep nodes."""
 
     def __init__(self, made: Any, make: Callable[[], Any], state: ClusterState) -> None:
         self._made = made
@@ -98,7 +100,7 @@ class Renewed:
         return hasattr(self._made, method)
 
     def call(self, method: str, *arguments: object) -> Any:
-        """What a method answers; PluginError where it fails, or cannot be made anew."""
+        """Call a method; PluginError if it fails, or if the plugin cannot be rebuilt."""
         if self.is_outdated:
             self.renew()
         try:
@@ -119,25 +121,25 @@ class Renewed:
 
 
 class Guarded:
-    """A plugin of another package, of which nobody knows what it looks at."""
+    """A plugin of another package that does not declare what it looks at."""
 
-    def __init__(self, name: str, made: Renewed, state: ClusterState) -> None:
+    def __init__(self, name: str, made: RebuiltPlugin, state: ClusterState) -> None:
         self.name = name
         self._made = made
         self._state = state
         self._normalises = made.has("normalize_score")
-        #: What went wrong when it was told of a pod: what it counts is of no use then.
+        #: The fault when it was notified of a pod: from then on its counts are useless.
         self._lost: PluginError | None = None
-        self._follower = Follower(state, self._tell) if made.has("add_pod") else None
+        self._follower = Follower(state, self._notify) if made.has("add_pod") else None
         if self._follower is not None:
-            self._tell_of_all()
+            self._notify_of_all()
 
     def applies_to(self, _pod: int) -> bool:
-        """Every pod; what it has nothing to say of it skips in ``prefilter``."""
+        """Every pod; those that it skips are skipped in ``prefilter``."""
         return True
 
     def signature(self, pod: int) -> Hashable:
-        """The pod itself: nobody knows what the plugin tells pods apart by."""
+        """The pod itself: what else distinguishes pods for the plugin is not known."""
         return pod
 
     def prefilter(self, pod: int) -> PreFiltered:
@@ -178,7 +180,7 @@ class Guarded:
         return scores
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes; None where it does not normalise. CycleError where it fails."""
+        """Scores in windows of the nodes; None if it does not normalise. CycleError if it fails."""
         if not self._normalises:
             return None
         try:
@@ -214,15 +216,15 @@ class Guarded:
         self._made.renew()
         follower.skip()
         self._lost = None
-        self._tell_of_all()
+        self._notify_of_all()
 
-    def _tell_of_all(self) -> None:
+    def _notify_of_all(self) -> None:
         placed = self._state.holds_resources() & (self._state.node >= 0)
         for pod in self._state.cluster.pods.where(placed).tolist():
-            self._tell(Change(int(self._state.node[pod]), pod, 1, 1))
+            self._notify(NodeChange(int(self._state.node[pod]), pod, 1, 1))
 
-    def _tell(self, change: Change) -> None:
-        """Tell it that a pod came or went; pods that are over hold nothing wherever they are."""
+    def _notify(self, change: NodeChange) -> None:
+        """Notify the plugin that a pod came or went; finished pods hold nothing on any node."""
         if self._lost is None and not self._made.is_outdated and self._state.holds[change.pod]:
             try:
                 self._made.call("add_pod" if change.present > 0 else "remove_pod", change.pod, change.node)
@@ -239,12 +241,12 @@ class Guarded:
 class GuardedLocal(Guarded):
     """One that looks at a node (and the pods on it), and of the incoming pod at its key."""
 
-    def __init__(self, name: str, made: Renewed, scope: Scope, state: ClusterState) -> None:
+    def __init__(self, name: str, made: RebuiltPlugin, scope: Scope, state: ClusterState) -> None:
         super().__init__(name, made, state)
         self.scope = scope
 
     def key(self, pod: int) -> int:
-        """What it looks at; one that nobody else has where it fails."""
+        """The key of what the plugin looks at; unique to the pod if the plugin fails."""
         try:
             return self._key(pod)
         except PluginError:
@@ -255,7 +257,7 @@ class GuardedLocal(Guarded):
         return NO_PODS if self.scope is Scope.NODE else super().affecting_pods(pod)
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """The same; a pod whose key cannot be told is rejected too."""
+        """Filter; reject a pod whose key fails."""
         try:
             self._key(pod)
         except PluginError as fault:
@@ -270,7 +272,7 @@ class GuardedLocal(Guarded):
 class GuardedPostFilter:
     """A plugin of another package that runs at postFilter."""
 
-    def __init__(self, name: str, made: Renewed) -> None:
+    def __init__(self, name: str, made: RebuiltPlugin) -> None:
         self._name = name
         self._made = made
 

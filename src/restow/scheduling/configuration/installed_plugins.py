@@ -1,6 +1,6 @@
-"""Plugins of other packages, found by their entry points and checked before anything is asked of them.
+"""Plugins of other packages, found by their entry points and checked before their first call.
 
-A package is loaded when a configuration names its plugin, so one that is broken does no harm where nobody uses it.
+A package is loaded only when a configuration names its plugin, so a broken one does no harm until then.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def plugin_of_a_package(name: str) -> SchedulerPlugin:
 
 
 def _problem(name: str, plugin: SchedulerPlugin) -> str:
-    """Why a declaration is of no use; empty where it is."""
+    """Why a declaration is unusable; empty if it is usable."""
     if plugin.name != name:
         return f'declares the plugin "{plugin.name}"; name the entry point like the plugin'
     elsewhere = [point for point in plugin.points if point not in POINTS]
@@ -61,7 +61,7 @@ def _problem_of_interests(interests: Any) -> str:
 
 
 def _checked(plugin: SchedulerPlugin, args: Any) -> list[Issue]:
-    """What the plugin finds wrong with arguments; UnusablePackageError where it cannot tell."""
+    """The problems that the plugin finds in its arguments; UnusablePackageError if it fails."""
     found = _called(plugin, lambda given: list(plugin.check(given)), args)
     if not all(isinstance(each, Issue) for each in found):
         raise UnusablePackageError(

@@ -1,7 +1,6 @@
-"""From the text of a KubeSchedulerConfiguration to scheduler profiles.
+"""Read a KubeSchedulerConfiguration into scheduler profiles.
 
-What kube-scheduler 1.36 would refuse is refused, at once with all reasons that can be found; what it passes over in
-silence is told as a warning.
+What kube-scheduler 1.36 refuses is refused, with all reasons at once. What it ignores silently becomes a warning.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class SchedulerConfiguration:
     warnings: tuple[Finding, ...] = ()
     #: The file as plain data, without tokens; None where there is none.
     document: dict[str, Any] | None = None
-    #: What it says beside profiles, and how profiles are written.
+    #: Fields outside ``profiles``, and how profiles are written.
     written: KubeSchedulerConfiguration = field(default_factory=KubeSchedulerConfiguration)
 
 
@@ -71,7 +70,7 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
 
 
 def _without_tokens(value: Any) -> Any:
-    """The same data without the tokens of metric providers: what a plan shows of the file is for many eyes."""
+    """Remove the tokens of metric providers, because plans show the file."""
     if isinstance(value, dict):
         return {key: _without_tokens(each) for key, each in value.items() if key != "token"}
     return [_without_tokens(each) for each in value] if isinstance(value, list) else value
@@ -209,7 +208,7 @@ def _read_arguments(
 
 
 def _unusable(name: str, path: Path, found: Collection[str]) -> Issue | None:
-    """Why the arguments of a plugin are refused or ignored, whatever they say; None where they are read."""
+    """Why a plugin's arguments are refused or ignored regardless of content; None if they are read."""
     if name in REMOVED:
         return Issue(path, f'plugin "{excerpt(name)}" is no longer part of kube-scheduler')
     if name in found:

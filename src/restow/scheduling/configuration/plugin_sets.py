@@ -44,7 +44,7 @@ def _plugin_set(plugins: Plugins, point: str) -> PluginSet:
 
 
 def merge(plugins: Plugins) -> MergedPlugins:
-    """What is left of the sets of a profile, whatever is wrong with them."""
+    """The plugin sets of a profile that can be used, even if others are wrong."""
     everywhere = _merge_multi_point(plugins.multi_point)
     points = {point: tuple(_expand(point, _plugin_set(plugins, point), everywhere)) for point in POINTS}
     weights = _weights([*plugins.score.enabled, *everywhere])

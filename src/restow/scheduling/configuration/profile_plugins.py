@@ -42,7 +42,7 @@ _MAKING_POINTS: tuple[Point, ...] = ("preFilter", "filter", "preScore", "score")
 
 @dataclass(slots=True, frozen=True)
 class ProfilePlugins:
-    """What filters and what scores, in order, what tells pods apart by more than their parts, and what reserves volumes."""
+    """Filters and scores in order, plugins that sign pods by more than their parts, and those that reserve volumes."""
 
     filters: tuple[FilterPlugin, ...]
     scores: tuple[WeightedPlugin, ...]
@@ -61,11 +61,11 @@ class PreFilterPart:
         self._plugin = plugin
 
     def applies_to(self, pod: int) -> bool:
-        """The same as the plugin's own answer."""
+        """The plugin's own answer."""
         return self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """What the plugin says of the pod; it is not asked about nodes."""
+        """The plugin's PreFilter answer; it filters no nodes."""
         answer = self._plugin.prefilter(pod)
         return PreFiltered(skip=True, failure=answer.failure, allowed=answer.allowed)
 
@@ -89,7 +89,7 @@ class FilterPart:
         self._lenient = lenient
 
     def applies_to(self, pod: int) -> bool:
-        """The same as the plugin's own answer; every pod if its preFilter does not run."""
+        """The plugin's own answer; true for every pod if its preFilter does not run."""
         return not self._prepared or self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
@@ -101,7 +101,7 @@ class FilterPart:
         return self._plugin.affecting_pods(pod)
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """The plugin's verdict; what it would have said of the pod beforehand it says of every node."""
+        """The plugin's verdict; a PreFilter rejection counts for every node."""
         failure = None if self._prepared or self._lenient else self._plugin.prefilter(pod).failure
         if failure is not None:
             return one_outcome(np.ones(len(nodes), dtype=bool), failure)
@@ -109,7 +109,7 @@ class FilterPart:
 
 
 class PreScorePart:
-    """A plugin that prepares scores that nobody asks for; all that comes of it is that it may not be able to."""
+    """A plugin that prepares scores without being asked for any; its only effect is that preparing may fail."""
 
     def __init__(self, plugin: ScorePlugin) -> None:
         self.name = plugin.name

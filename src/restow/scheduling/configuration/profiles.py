@@ -42,7 +42,7 @@ class SchedulerProfile:
     weights: Mapping[str, int] = field(default_factory=default_weights)
     #: By plugin, where they are not the defaults.
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    #: How many percent of the nodes must be feasible before the search for more ends; 0 goes by the number of nodes.
+    #: The percentage of nodes that must be feasible before the search ends; 0 depends on the number of nodes.
     percentage_of_nodes_to_score: int = 0
 
     def runs(self, plugin: str, point: Point) -> bool:
@@ -55,5 +55,5 @@ class SchedulerProfile:
         return not any(IN_TREE[name].holds_gated_pods for name in self.plugins["preEnqueue"] if name in IN_TREE)
 
 
-#: What kube-scheduler does without a configuration.
+#: The default profile of kube-scheduler.
 DEFAULT_PROFILE = SchedulerProfile()

@@ -1,4 +1,4 @@
-"""What profiles say of waiting pods, gathered from the declarations of their plugins."""
+"""Queueing rules of profiles, gathered from the declarations of their plugins."""
 
 from __future__ import annotations
 

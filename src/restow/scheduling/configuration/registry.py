@@ -84,7 +84,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> SchedulerPlugin | None:
-    """The plugin of a name; None where nobody has one, UnusablePackageError where that of an installed package is of no use."""
+    """The plugin with a name; None if there is none, UnusablePackageError if its package is broken."""
     known = IN_TREE.get(name)
     if known is None and name in installed(ENTRY_POINTS):
         return plugin_of_a_package(name)

@@ -55,7 +55,7 @@ class PluginConfig(Struct, frozen=True):
 
 
 class KubeSchedulerProfile(Struct, frozen=True, rename="camel"):
-    """One scheduler."""
+    """One entry of ``profiles``."""
 
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: Int32 | None = None
@@ -86,7 +86,7 @@ class ClientConnection(Struct, frozen=True):
 
 
 class KubeSchedulerConfiguration(Struct, frozen=True, rename="camel"):
-    """A whole file."""
+    """A KubeSchedulerConfiguration file."""
 
     api_version: str = ""
     kind: str = ""

@@ -1,7 +1,8 @@
-"""What happens in a cluster, in the words in which plugins say what they wait for.
+"""Cluster events: what happened, in the terms in which plugins register for it.
 
-An event names the kind of object and what was done to it, as precisely as the objects tell: not that a node changed, but
-that its taints did. Source: ClusterEvent, EventResource and ActionType, Kubernetes 1.36; the labels are those of its metrics.
+An event names the kind of object and the change, as precisely as the objects show: not that a node changed, but that
+its taints did. Source: ClusterEvent, EventResource and ActionType, Kubernetes 1.36; the labels are those of its
+metrics.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ class Resource(StrEnum):
     """A kind of object."""
 
     POD = "Pod"
-    #: A pod that has a node. Nobody registers for it: whoever waits for pods waits for these and for the one below.
+    #: A pod that has a node. No plugin registers for it: one that registers for pods gets it and the next one.
     ASSIGNED_POD = "AssignedPod"
     #: A pod that has none.
     UNSCHEDULABLE_POD = "UnschedulablePod"
@@ -27,7 +28,7 @@ class Resource(StrEnum):
     CSI_DRIVER = "storage.k8s.io/CSIDriver"
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
-    #: Whatever there is.
+    #: Any kind.
     ANY = "*"
 
 

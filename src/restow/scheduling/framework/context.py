@@ -40,7 +40,7 @@ class Context:
         )
 
     def shared(self, make: Callable[[Context], T]) -> T:
-        """What ``make`` makes of this context, made once for all plugins that ask for it."""
+        """The value of ``make``, computed once and shared by all plugins that ask for it."""
         if make not in self._shared:
             self._shared[make] = make(self)
         made: T = self._shared[make]

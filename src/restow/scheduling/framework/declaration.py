@@ -1,7 +1,7 @@
-"""What a scheduler plugin says of itself: its name, where it runs, its arguments, and how it is made.
+"""The declaration of a scheduler plugin: its name, extension points, arguments, and how to build it.
 
-The declaration stands in the plugin's own file, as ``PLUGIN``. Everything that a configuration can do with the plugin
-follows from it, so nobody else has to know the plugin by name. Source: the registry of in-tree plugins, Kubernetes 1.36.
+It stands in the plugin's own file, as ``PLUGIN``. Everything that a configuration can do with the plugin follows from
+it, so no other code needs to know the plugin by name. Source: the registry of in-tree plugins, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ POINTS: Final[tuple[Point, ...]] = get_args(Point)
 
 
 class PluginArgs(Struct, frozen=True, rename="camel", kw_only=True):
-    """What all arguments may say of themselves; a plugin's own derive from it, with the field names of the API."""
+    """Fields of all plugin arguments; a plugin's own derive from it, with the field names of the API."""
 
     api_version: str = ""
     kind: str = ""
@@ -101,7 +101,7 @@ class SchedulerPlugin:
     is_lenient: bool = False
     #: Whether it keeps pods with scheduling gates out of the queue.
     holds_gated_pods: bool = False
-    #: Why a pod may not be tried at all now; None where the plugin has nothing to say of that.
+    #: Why a pod may not be tried now (PreEnqueue); None if the plugin has no such rule.
     pre_enqueue: PreEnqueue | None = None
     #: Which events can help a pod that it rejected; None where it does not say, and any event may.
     interests: tuple[Interest, ...] | None = None

@@ -25,7 +25,7 @@ Scores = npt.NDArray[np.signedinteger]
 
 #: The category of a node that passes.
 PASSES = -1
-#: The category of a node that nobody was asked about, because the node that the pod is nominated for passes.
+#: The category of nodes that were not asked about, because the node in ``nominatedNodeName`` passes.
 NOT_ASKED = -2
 MAX_SCORE = 100
 NO_PODS: IntArray = np.zeros(0, dtype=np.int64)
@@ -69,7 +69,7 @@ class PreFiltered:
     allowed: BoolArray | None = None
 
 
-#: Go on with every node.
+#: Continue with every node.
 PROCEED = PreFiltered()
 SKIP = PreFiltered(skip=True)
 
@@ -82,15 +82,15 @@ class FilterPlugin(Protocol):
     name: str
 
     def applies_to(self, pod: int) -> bool:
-        """Whether it can ever have anything to say of pods with the parts of this one, wherever pods are."""
+        """Whether it can ever object to pods with the parts of this one, on any node."""
         ...
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """What can be said of a pod before any node is looked at."""
+        """The PreFilter answer about a pod."""
         ...
 
     def affecting_pods(self, pod: int) -> IntArray | None:
-        """The pods, wherever they are, whose coming or going can change a verdict on this one; None is all pods."""
+        """The pods, on any node, that can change a verdict on this one by coming or going; None is all pods."""
         ...
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
@@ -122,30 +122,30 @@ class LocalPlugin(FilterPlugin, Protocol):
 
 
 class Room(Protocol):
-    """One node beside a pod that wants to come, while other pods leave and come back: AddPod and RemovePod in numbers."""
+    """One node for an incoming pod while other pods leave and return: AddPod and RemovePod as arithmetic."""
 
     def reprieve(self, pods: Sequence[int]) -> list[bool]:
         """Which of these pods have to go, asked in this order after all have left; none if that does not help."""
         ...
 
     def remove_pod(self, pod: int) -> None:
-        """A pod goes."""
+        """Remove a pod."""
         ...
 
     def add_pod(self, pod: int) -> bool:
-        """A pod comes back if the pod that wants to come still fits beside it."""
+        """Add a pod back if the incoming pod still fits next to it."""
         ...
 
 
 @runtime_checkable
 class UsagePlugin(LocalPlugin, Protocol):
-    """A local plugin that looks at two sums of the pods on a node: how many there are, and what they request.
+    """A local plugin that needs only two sums per node: how many pods there are, and what they request.
 
-    So what it says of pods that come and go on trial is arithmetic, on many nodes at once.
+    So trying out pods that come and go is arithmetic, on many nodes at once.
     """
 
     def filter_usage(self, pod: int, nodes: IntArray, running: IntArray, requested: IntArray) -> FilterResult:
-        """The verdict on nodes that run so many pods, int64[node], with such requests, int64[resource, node]."""
+        """The verdict on nodes with these pod counts, int64[node], and requests, int64[resource, node]."""
         ...
 
     def fits(self, pod: int, nodes: IntArray, running: IntArray, requested: IntArray) -> BoolArray:
@@ -153,7 +153,7 @@ class UsagePlugin(LocalPlugin, Protocol):
         ...
 
     def room(self, pod: int, node: int, running: int, requested: IntArray) -> Room:
-        """One node that runs so many pods with such requests, int64[resource]."""
+        """One node with this pod count and these requests, int64[resource]."""
         ...
 
 
@@ -165,7 +165,7 @@ class SigningPlugin(Protocol):
     """
 
     def signature(self, pod: int) -> Hashable:
-        """What it makes of a pod on the state as it is: of pods with equal signatures on one node it says the same."""
+        """Cache key: equal keys mean equal verdicts on a node."""
         ...
 
 
@@ -196,7 +196,7 @@ class WidePlugin(ScorePlugin, Protocol):
 
 
 def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores | int | None:
-    """What ``score`` says of some of ``count`` nodes, by ``score_all``."""
+    """``score`` for some of ``count`` nodes, by ``score_all``."""
     feasible = np.zeros(count, dtype=bool)
     feasible[nodes] = True
     scores = plugin.score_all(pod, feasible) if len(nodes) else None

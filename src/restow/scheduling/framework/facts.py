@@ -1,7 +1,7 @@
-"""What queueing hints look at: a pod and a node as they are at one moment.
+"""Facts for queueing hints: a pod and a node as they are at one moment.
 
-A row of columns is another pod's once its pod is gone, and an event outlives the change that it tells of. So what an event
-carries is a record of its own; it refers to the parts that pods share, and costs a few words.
+A row of columns gets another pod once its pod is gone, and an event outlives the change that it describes. So an event
+carries a record of its own; it refers to the parts that pods share, and costs a few words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from restow.cluster.node_store import ReadNode
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
-from restow.cluster.pod_values import HostPort, PodVolume, Rules
+from restow.cluster.pod_values import HostPort, PlacementRules, PodVolume
 from restow.cluster.pods import PENDING, Pods
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
@@ -21,12 +21,12 @@ from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
 T = TypeVar("T")
 
 _UNKNOWN = "?"
-_ANY_NODE = Rules(NodeSelection((), None))
+_ANY_NODE = PlacementRules(NodeSelection((), None))
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class PodFacts:
-    """One pod."""
+    """A pod at one moment."""
 
     uid: str
     name: str = ""
@@ -41,17 +41,17 @@ class PodFacts:
     #: Amounts by resource: CPU in milli, everything else in whole units; of a pod on a node, what it holds there.
     requests: Mapping[str, int] = field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
-    rules: Rules = _ANY_NODE
+    rules: PlacementRules = _ANY_NODE
     spread: tuple[TopologySpreadConstraint, ...] = ()
     ports: tuple[HostPort, ...] = ()
     volumes: tuple[PodVolume, ...] = ()
     #: Names of scheduling gates.
     gates: tuple[str, ...] = ()
-    #: What plugins have made of it.
+    #: What plugins computed from it.
     _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def kept(self, make: Callable[[PodFacts], T]) -> T:
-        """What a function makes of the pod, made once: one pod is asked about many events."""
+        """The value of a function of the pod, computed once: many events ask about one pod."""
         if make not in self._kept:
             self._kept[make] = make(self)
         made: T = self._kept[make]
@@ -65,7 +65,7 @@ class PodFacts:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class NodeFacts:
-    """One node."""
+    """A node at one moment."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +84,7 @@ def _name(nodes: Nodes, node: int) -> str:
 
 
 def pod_facts(pods: Pods, nodes: Nodes, pod: int) -> PodFacts:
-    """What a row says of its pod now."""
+    """The facts of the pod in a row."""
     tables = pods.tables
     held = int(pods.held[pod])
     requests = tables.resources[pods.resources[pod]].requests if held < 0 else tables.held[held][0]

@@ -1,9 +1,9 @@
 """Filtering: which nodes a pod could go to, and who objects to each of the others.
 
-A node is rejected by the first plugin that objects, and only that plugin's reasons are told. The verdicts of the
-leading *local* plugins depend on the node alone; they are kept for each class of pods (``scheduling.framework.per_node``). The
-others (volumes, spread, inter-pod affinity) have nothing to say of most pods and are asked every time of the rest.
-Source: findNodesThatFitPod, Kubernetes 1.36, with every node visited.
+A node is rejected by the first plugin that objects, and only that plugin's reasons are reported. The verdicts of the
+leading *local* plugins depend on the node alone; they are kept for each class of pods
+(``scheduling.framework.per_node``). The others (volumes, spread, inter-pod affinity) skip most pods and are asked every
+time about the rest. Source: findNodesThatFitPod, Kubernetes 1.36, with every node visited.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from restow.scheduling.framework.extension_points import (
     UsagePlugin,
 )
 from restow.scheduling.framework.local_verdicts import local_verdicts, merged
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.nominations import KeptNodes, Nominations
 from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.framework.prefiltering import Asked, PreFilters
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.prefiltering import PreFilterResult, PreFilters
 from restow.scheduling.framework.verdicts import LateVerdicts, PluginRejection, Verdicts
 
 #: For how many kinds of pods the nodes are kept that admit them.
@@ -48,12 +48,12 @@ class Filters:
         context.state.cluster.nodes.follow(NodePart.POSITION, self._count_nodes)
         leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
         self._pods = context.state.cluster.pods
-        #: Plugins that look at nodes only, whatever pods are there.
+        #: Plugins that look at nodes only, never at their pods.
         self._static = {
             each.name: each for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE
         }
         #: The nodes that all of them let pass, by what they look at of a pod, and how many changes of nodes were known.
-        self._admitting: Recent[tuple[int | None, ...], tuple[IntArray, int]] = Recent(_KINDS)
+        self._admitting: LruCache[tuple[int | None, ...], tuple[IntArray, int]] = LruCache(_KINDS)
         verdicts = {
             plugin.name: local_verdicts(context.state, plugin, self.numbered)
             for plugin in plugins
@@ -117,7 +117,7 @@ class Filters:
             self._admitting.put(keys, known)
         return known[0]
 
-    def run_on(self, asked: Asked, node: int) -> int:
+    def run_on(self, asked: PreFilterResult, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
 
         The pod must fit with the pods that the node is kept for, and without them too: they may never come.
@@ -153,22 +153,22 @@ class Filters:
         return [tuple(each) for each in found]
 
     def unasked(self) -> Verdicts:
-        """What there is to say of the nodes where nobody was asked about any."""
+        """Verdicts when no node was asked about."""
         return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.rejections)
 
-    def prefilter(self, pod: int) -> Asked:
-        """Whom to ask about a pod and about which nodes."""
+    def prefilter(self, pod: int) -> PreFilterResult:
+        """Which plugins to ask about a pod, and about which nodes."""
         return self._prefilters.ask(pod)
 
     def is_static(self, plugin: FilterPlugin) -> bool:
-        """Whether a plugin looks at nodes only, whatever pods are there."""
+        """Whether a plugin looks at nodes only, never at their pods."""
         return plugin.name in self._static
 
     def _count_nodes(self) -> None:
         self._everywhere = np.arange(len(self.state.cluster.nodes))
-        self._admitting = Recent(_KINDS)
+        self._admitting = LruCache(_KINDS)
 
-    def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
+    def _run_everywhere(self, asked: PreFilterResult, blamed: Sequence[str]) -> Verdicts:
         by_usage = self.only_usage(asked) if self._nominations else None
         layers = [
             self._local[each.name].of(asked.pod)
@@ -180,25 +180,25 @@ class Filters:
         passes = np.ones(len(self._everywhere), dtype=bool) if asked.allowed is None else asked.allowed.copy()
         for layer in layers:
             passes &= layer < 0
-        told = list(self._ask_others(asked, passes))
+        answers = list(self._ask_others(asked, passes))
         kept = self._filter_kept(asked) if by_usage is None else {}
         for node, category in kept.items():
             passes[node] = category == PASSES
         excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
 
-        def tell() -> Categories:
+        def build() -> Categories:
             verdict = merged(layers, len(passes))
             if excluded is not None:
                 verdict[excluded[0]] = excluded[1]
-            for nodes, categories in told:
+            for nodes, categories in answers:
                 verdict[nodes] = categories
             for node, category in kept.items():
                 verdict[node] = category
             return verdict
 
-        return LateVerdicts(passes, tell, self.rejections, asked.allowed)
+        return LateVerdicts(passes, build, self.rejections, asked.allowed)
 
-    def only_usage(self, asked: Asked) -> UsagePlugin | None:
+    def only_usage(self, asked: PreFilterResult) -> UsagePlugin | None:
         """The plugin that looks at sums of the pods on nodes, where no other one looks at pods; None where one does."""
         found: UsagePlugin | None = None
         for plugin in asked.plugins:
@@ -218,7 +218,7 @@ class Filters:
         plugin, pod = self._sample[key]
         return self.numbered(plugin, plugin.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
 
-    def _ask_others(self, asked: Asked, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
+    def _ask_others(self, asked: PreFilterResult, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
         """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""
         for plugin in asked.plugins:
             if plugin.name not in self._local:
@@ -236,7 +236,7 @@ class Filters:
                     passes[left] = accepted
                     yield left, self.numbered(plugin, result)
 
-    def _filter_kept(self, asked: Asked) -> Mapping[int, int]:
+    def _filter_kept(self, asked: PreFilterResult) -> Mapping[int, int]:
         """The verdict on nodes that are kept for other pods too."""
         return {
             node: self.run_on(asked, node)
@@ -244,7 +244,7 @@ class Filters:
             if (asked.allowed is None or asked.allowed[node]) and self.is_kept(asked.pod, node)
         }
 
-    def _filter(self, asked: Asked, nodes: IntArray) -> Categories:
+    def _filter(self, asked: PreFilterResult, nodes: IntArray) -> Categories:
         """Let each plugin judge the nodes that all before it have passed."""
         verdict = np.full(len(nodes), PASSES)
         for plugin in asked.plugins:

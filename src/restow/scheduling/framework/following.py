@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.state import ClusterState
 
 
 class Follower:
     """Reads the changes of one state from now on; ``note`` is called for each pod that came or went."""
 
-    def __init__(self, state: ClusterState, note: Callable[[Change], None]) -> None:
+    def __init__(self, state: ClusterState, note: Callable[[NodeChange], None]) -> None:
         self._state = state
         self._note = note
         self._read = len(state.changes)
         state.before_rewriting.append(self.catch_up)
 
     def skip(self) -> None:
-        """Tell nothing of what has happened so far."""
+        """Skip everything that has happened so far."""
         self._read = len(self._state.changes)
 
     def catch_up(self) -> None:

@@ -23,8 +23,8 @@ from restow.scheduling.framework.extension_points import (
     LocalPlugin,
     Scope,
 )
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.framework.recent import Recent
 
 #: What numbers the outcomes of a judgement: a category of its own for each node.
 Numbering = Callable[[FilterPlugin, FilterResult], Categories]
@@ -38,7 +38,7 @@ class LocalVerdicts(Protocol):
         ...
 
     def at(self, pod: int, nodes: IntArray) -> Categories:
-        """The same of some nodes."""
+        """The categories of some nodes."""
         ...
 
 
@@ -87,7 +87,7 @@ class _Lasting:
         self._plugin = plugin
         self._number = number
         self._nodes = state.cluster.nodes
-        self._known: Recent[int, _Judged] = Recent()
+        self._known: LruCache[int, _Judged] = LruCache()
         self._nodes.follow(NodePart.POSITION, self._forget)
 
     def of(self, pod: int) -> Categories:
@@ -108,7 +108,7 @@ class _Lasting:
         return self._number(self._plugin, self._plugin.filter(pod, nodes))
 
     def _forget(self) -> None:
-        self._known = Recent()
+        self._known = LruCache()
 
     def at(self, pod: int, nodes: IntArray) -> Categories:
         categories: Categories = self.of(pod)[nodes]

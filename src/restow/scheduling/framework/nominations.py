@@ -1,7 +1,8 @@
 """Nominations: nodes that are kept for pods which preempted others there and wait for them to leave.
 
-A nominated pod that waits in the queue counts on its node for pods that are not more important than it, until it is
-placed or another pod takes over its node. Source: the scheduling queue's nominator, Kubernetes 1.36.
+A pod with ``nominatedNodeName`` in its status that waits in the queue counts on its node for pods that are not more
+important than it, until it is placed or another pod takes over its node. Source: the scheduling queue's nominator,
+Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Nominations:
         return bool(self._state.exists[pod]) and int(self._state.node[pod]) == PENDING
 
 
-# Where only resources are at stake, a node with the pods that it is kept for is a node with so much less room, and
+# Where only resources are at stake, a node with the pods that it is kept for is a node with that much less room, and
 # that is arithmetic. Verdicts with that in mind are kept by node too: they hold until a pod comes or goes, or a
 # nomination does.
 class KeptNodes:

@@ -1,8 +1,9 @@
-"""Arrays over all nodes that are judged once for a class of pods and then only where something changed.
+"""Arrays over all nodes, computed once for a class of pods and then updated only where something changed.
 
-This is what makes scheduling by shape fast: a placement changes one node, so the next pod of the same class pays for
-one node, not for all of them; who asks about some nodes pays for those of them that have changed. An array that was handed out never changes: a refreshed one is a copy, so whoever keeps
-an answer keeps what was true when it was given.
+This makes scheduling by shape fast: a placement changes one node, so the next pod of the same class pays for one node,
+not for all. Asking about some nodes updates only those of them that have changed.
+
+An array that was returned never changes: an updated one is a copy, so an answer stays true for the moment it was given.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.snapshot import Cluster
-from restow.scheduling.framework.recent import CAPACITY, Recent
+from restow.scheduling.framework.lru_cache import CAPACITY, LruCache
 
 Array = npt.NDArray[Any]
 #: From this part of the nodes on, it takes no longer to bring an array up to date than to find out what is old of it.
@@ -30,9 +31,9 @@ class _Kept:
 
     values: Array
     read: int
-    #: Nodes that have changed since they were computed, bool[node], because nobody asked about them; None where none has.
+    #: Nodes that changed since they were last computed, bool[node]; None if none did.
     stale: BoolArray | None = None
-    #: Whether somebody has the array, so that it must not change.
+    #: Whether the array was returned to a caller, so that it must not change.
     is_shared: bool = True
 
 
@@ -50,7 +51,7 @@ class Watched(Protocol):
 
 
 class WatchedCluster(Watched, Protocol):
-    """The same, where nodes come and go."""
+    """A watched cluster where nodes come and go."""
 
     @property
     def cluster(self) -> Cluster:
@@ -61,7 +62,7 @@ class WatchedCluster(Watched, Protocol):
 class PerNode:
     """Arrays by key, kept up to date with one state; ``compute(key, nodes)`` gives the values of these nodes.
 
-    There are ``count`` nodes, the last axis of an array. So many arrays are kept as there is ``capacity``.
+    There are ``count`` nodes, the last axis of an array. At most ``capacity`` arrays are kept.
     """
 
     def __init__(
@@ -73,14 +74,14 @@ class PerNode:
         self._begin(count)
 
     def _begin(self, count: int) -> None:
-        self._kept: Recent[Hashable, _Kept] = Recent(self._capacity)
+        self._kept: LruCache[Hashable, _Kept] = LruCache(self._capacity)
         self._everywhere: IntArray = np.arange(count)
 
     @staticmethod
     def following(
         state: WatchedCluster, compute: Callable[[Any, IntArray], Array], capacity: int = CAPACITY
     ) -> PerNode:
-        """The same over the nodes that a state has at any time: when they have other positions, all begins anew."""
+        """Arrays over the nodes of a state at any time; node positions that change empty the cache."""
         nodes = state.cluster.nodes
         kept = PerNode(state, len(nodes), compute, capacity)
         nodes.follow(NodePart.POSITION, lambda: kept._begin(len(nodes)))

@@ -161,6 +161,6 @@ class _Plain:
 
 class _Normalised(_Plain):
     def normalize_score(self, raw: Scores, lowest: int, highest: int) -> Scores:
-        """Whatever the function says."""
+        """The value of the function, unchecked."""
         assert self._functions.normalize_score is not None, "made only where there is one"
         return self._functions.normalize_score(raw, lowest, highest)

@@ -2,10 +2,10 @@
 
 Spread constraints and affinity terms ask one question over and over: how many pods of this namespace with these labels
 are in each zone, or on each node? A *tracker* is the set of those pods, as groups of pods alike that are found once
-through an index. It is counted over a topology when somebody asks, and follows the state's log of changes from then on.
-A change costs as much as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts
-over many domains only those that were asked for last are kept. Who asks about some nodes gets what is kept of the nodes
-that have any of the pods, which are few. A group that is new is shown to every tracker once.
+through an index. It is counted over a topology on first use, and follows the state's log of changes from then on. A
+change costs as much as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts
+over many domains only the recently used are kept. A question about some nodes reads only the nodes that have any of the
+pods, which are few. Every tracker looks at a new group once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import IntArray
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import NO_POD
@@ -29,7 +29,7 @@ Counts = npt.NDArray[np.int32]
 
 #: How many numbers all counts over many domains may have together: 100 MB.
 _CAPACITY = 25_000_000
-#: So many domains are few.
+#: Up to this number, domains are few.
 _FEW = 64
 
 
@@ -55,15 +55,15 @@ class Tracker:
     has: Callable[[int], bool]
     #: What is kept of it, by topology.
     counts: dict[Domains, Count] = field(default_factory=dict)
-    #: How many of them each node has that are not terminating, where it has any; None before somebody asks about some nodes.
+    #: The pods on each node that are not terminating; None before the first question about nodes.
     staying: dict[int, int] | None = None
 
     @property
     def members(self) -> IntArray:
-        """All pods of the set, wherever they are, and those that are over."""
+        """All pods of the set, on any node, including finished ones."""
         return self.scope.of_groups(self.groups)
 
-    def take_in(self, change: Change) -> None:
+    def take_in(self, change: NodeChange) -> None:
         """Follow one of its pods."""
         for count in self.counts.values():
             domain = count.of_node[change.node]
@@ -90,7 +90,7 @@ class _Scope:
     shown: int = 0
 
     def show_new_groups(self) -> None:
-        """Have the trackers take in groups that have come."""
+        """Have the trackers take in new groups."""
         for group in range(self.shown, len(self.groups)):
             for tracker in self.trackers:
                 if tracker.has(group):
@@ -113,13 +113,13 @@ class PodCounts:
         state.cluster.nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget_all)
 
     def known(self, key: Hashable) -> Tracker | None:
-        """The tracker of a key, if somebody has asked for it."""
+        """The tracker of a key, if there is one yet."""
         return self._trackers.get(key)
 
     def tracker(
         self, key: Hashable, scope: PodGroups, groups: Callable[[], list[int]], has: Callable[[int], bool]
     ) -> Tracker:
-        """The tracker of a key; ``groups`` finds its groups at the first question, ``has`` tells of those that come."""
+        """The tracker of a key; ``groups`` finds its groups at the first question, ``has`` checks new ones."""
         known = self._trackers.get(key)
         if known is None:
             known = self._trackers[key] = self._track(Tracker(scope, groups(), has))
@@ -150,7 +150,7 @@ class PodCounts:
         return found[nodes]
 
     def counts(self, pod: int) -> bool:
-        """Whether a pod belongs to any tracker, so that it matters to those who count where it is."""
+        """Whether a pod belongs to any tracker, so that its place counts."""
         self._catch_up()
         return bool(self._state.holds[pod]) and any(map(bool, self._trackers_of(pod)))
 
@@ -219,7 +219,7 @@ class PodCounts:
             self._size -= 2 * over.count
 
     def _catch_up(self) -> None:
-        # Pods that are over hold nothing wherever they are, though the log tells when they come and go.
+        # Finished pods hold nothing on any node, though the log records when they come and go.
         holds = self._state.holds
         changes = [each for each in self._state.changes[self._read :] if each.pod != NO_POD and holds[each.pod]]
         self._read = len(self._state.changes)

@@ -1,7 +1,7 @@
 """PostFilter: what can be done for a pod that fits nowhere.
 
-The plugins are asked in turn until one can help; what the others say is told. Source: RunPostFilterPlugins, Kubernetes
-1.36.
+Plugins are asked in order until one can help; the messages of the others are reported. Source: RunPostFilterPlugins,
+Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Preemption:
     message: str = ""
     #: Whether the pod stays nominated for the node that it is nominated for already.
     keeps_nomination: bool = False
-    #: Whether this is an error, after which nobody else is asked.
+    #: Whether this is an error, after which no other plugin is asked.
     is_final: bool = False
 
     @property
@@ -91,7 +91,7 @@ class Preemption:
 
 @dataclass(slots=True, frozen=True)
 class Handle:
-    """What plugins at postFilter work with, beside the state."""
+    """What postFilter plugins work with, in addition to the state."""
 
     context: Context
     filters: Filters

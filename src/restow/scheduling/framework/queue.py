@@ -1,8 +1,8 @@
 """Which pods wait to be scheduled, and in which order.
 
-A scheduler takes pods without a node that name one of its profiles. A pod of higher priority comes first, then the
-older one. kube-scheduler goes by when it first saw a pod, which a snapshot does not tell; creation is what comes
-closest. Source: PrioritySort and SchedulingGates, Kubernetes 1.36.
+A scheduler takes pods without a node that name one of its profiles, and skips those with ``schedulingGates``. Higher
+priority comes first, then the older pod. kube-scheduler goes by when it first saw a pod, which a snapshot does not
+record; the creation time comes closest. Source: PrioritySort and SchedulingGates, Kubernetes 1.36.
 """
 
 from __future__ import annotations

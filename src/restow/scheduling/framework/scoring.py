@@ -52,7 +52,7 @@ class Ranking:
         total: Scores,
         constant: int = 0,
     ) -> None:
-        # ``total`` is that of all nodes but for the constant, less than any for those that are not feasible.
+        # ``total`` is that of all nodes without the constant, less than any for those that are not feasible.
         #: bool[node].
         self.feasible = feasible
         self._total = total

@@ -41,7 +41,7 @@ class Domains:
         return totals
 
     def only(self, nodes: BoolArray) -> Domains:
-        """The same domains without the other nodes."""
+        """These domains with only some of the nodes."""
         return self if nodes.all() else Domains(np.where(nodes, self.of_node, NO_DOMAIN), self.count)
 
     def existing(self) -> IntArray:
@@ -60,7 +60,7 @@ class Topologies:
 
     @cached_property
     def nodes(self) -> Domains:
-        """Each node for itself, whatever its labels: node i is domain i + 1."""
+        """One domain per node, ignoring labels: node i is domain i + 1."""
         count = len(self._nodes) + 1
         return Domains(np.arange(1, count), count)
 
@@ -77,7 +77,7 @@ class Topologies:
         self.__dict__.pop("nodes", None)
 
     def complete(self, key: str) -> Domains:
-        """The same, but a node without the label counts as one with an empty value."""
+        """Domains by a label; a node without it counts as one with an empty value."""
         known = self._complete.get(key)
         if known is None:
             column = self._nodes.label_column(key)

@@ -1,7 +1,6 @@
-"""Verdicts: who rejects which node, and whom nobody rejects.
+"""Verdicts: which plugin rejects which node, and which nodes pass.
 
-Which nodes are feasible is asked of every pod; who objects to the others matters only to those who read it, so that is
-put together when it is read.
+Every pod needs the feasible nodes; the rejections matter only to readers, so they are built when read.
 """
 
 from __future__ import annotations
@@ -53,40 +52,40 @@ class Verdicts:
 
     @cached_property
     def passes(self) -> BoolArray:
-        """Which nodes nobody objects to, bool[node]."""
+        """The nodes that no plugin rejects, bool[node]."""
         return np.equal(self.verdict, PASSES)
 
     @cached_property
     def feasible(self) -> IntArray:
-        """The nodes that nobody objects to, in order of their names."""
+        """The nodes that no plugin rejects, in order of their names."""
         return np.flatnonzero(self.passes)
 
     def rejection(self, node: int) -> PluginRejection | None:
-        """Who rejects a node; None where nobody does."""
+        """The rejection of a node; None if it passes."""
         category = int(self.verdict[node])
         return None if category in (PASSES, NOT_ASKED) else self.rejections[category]
 
 
 class LateVerdicts(Verdicts):
-    """Verdicts that are put together when they are read; ``tell`` must not look at anything that changes."""
+    """Verdicts that are built when read; ``build`` must not read anything that changes."""
 
     def __init__(
         self,
         passes: BoolArray,
-        tell: Callable[[], Categories],
+        build: Callable[[], Categories],
         rejections: Sequence[PluginRejection],
         allowed: BoolArray | None = None,
     ) -> None:
         super().__init__(np.zeros(0, dtype=np.int64), rejections, allowed=allowed)
         self._verdict = None
-        self._tell = tell
+        self._build = build
         self.passes = passes
 
     @property
     def verdict(self) -> Categories:
         """The category of every node."""
         if self._verdict is None:
-            self._verdict = self._tell()
+            self._verdict = self._build()
         return self._verdict
 
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers
 
 
 @dataclass(slots=True)
-class Choice:
+class NodeChooser:
     """Draws nodes; all profiles share one."""
 
     chance: Random
     #: Where the next search begins, in visiting order.
     start: int = 0
 
-    def node(self, schedulers: Schedulers, decision: Decision) -> int:
+    def node(self, schedulers: Schedulers, decision: SchedulingDecision) -> int:
         """The node for a pod that gets one, on the state on which that was decided."""
         best, self.start = schedulers.scheduler_of(decision.pod).search(decision, self.start)
         return int(self.chance.choice(best.tolist()))

@@ -32,8 +32,8 @@ from restow.scheduling.volumes.reservations import Reservation
 
 
 @dataclass(slots=True, frozen=True)
-class Decision:
-    """What the scheduler says of one pod."""
+class SchedulingDecision:
+    """The scheduler's decision about one pod."""
 
     pod: int
     verdicts: Verdicts
@@ -70,7 +70,7 @@ class Decision:
 
     @property
     def message(self) -> str:
-        """The message of the condition PodScheduled, or why nobody knows it; empty for a pod that gets a node."""
+        """The message of the condition PodScheduled, or why it is unknown; empty for a pod that gets a node."""
         if self.unknown:
             return f"where it goes is unknown: {self.unknown}"
         if self.ranking is not None or self.error:
@@ -109,25 +109,25 @@ class Scheduler:
         """The pods that wait for this scheduler now."""
         return waiting_pods(self._state, self._schedulers, self._ignores_gates)
 
-    def decide(self, pod: int, laps: Laps = untimed) -> Decision:
+    def decide(self, pod: int, laps: Laps = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
         unmodelled = self._unmodelled(pod)
         if unmodelled is not None:
-            return Decision(pod, unmodelled, None, unknown=self.unknown(pod))
+            return SchedulingDecision(pod, unmodelled, None, unknown=self.unknown(pod))
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
             laps("Filter", status="Error")
             unasked = self._filters.unasked()
-            return Decision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
+            return SchedulingDecision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
         laps("Filter")
         if verdicts.passes.any():
             return self._ranked(pod, verdicts, laps)
         if len(verdicts.verdict) == 0:
-            return Decision(pod, verdicts, None)
+            return SchedulingDecision(pod, verdicts, None)
         preemption = run_post_filters(self._post_filters, pod, verdicts)
         laps("PostFilter", status=_status(preemption))
-        return Decision(pod, verdicts, None, preemption)
+        return SchedulingDecision(pod, verdicts, None, preemption)
 
     def unknown(self, pod: int) -> str:
         """Why it is not known where a pod goes, a clause for people; empty where it is."""
@@ -135,24 +135,24 @@ class Scheduler:
         return "" if found is None else found.outcome.reasons[0]
 
     def _unmodelled(self, pod: int) -> Verdicts | None:
-        """What is said of the nodes for a pod that asks for something that restow does not model; None for any other."""
+        """The verdicts for a pod that asks for something that restow does not model; None for any other."""
         found = unmodelled(self._state.cluster.pods, pod)
         if found is None:
             return None
         unasked = self._filters.unasked()
         return Verdicts(unasked.verdict, unasked.rejections, found)
 
-    def _ranked(self, pod: int, verdicts: Verdicts, laps: Laps) -> Decision:
-        """The best of the feasible nodes; a single one is taken whatever scores have to say."""
+    def _ranked(self, pod: int, verdicts: Verdicts, laps: Laps) -> SchedulingDecision:
+        """The best of the feasible nodes; a single one is taken without scores."""
         try:
             ranking = rank(pod, verdicts.passes, self._scores, laps)
             laps("Score")
-            return Decision(pod, verdicts, ranking)
+            return SchedulingDecision(pod, verdicts, ranking)
         except CycleError as error:
             laps("Score", status="Error")
             if np.count_nonzero(verdicts.passes) == 1:
-                return Decision(pod, verdicts, rank(pod, verdicts.passes, ()))
-            return Decision(pod, verdicts, None, error=str(error))
+                return SchedulingDecision(pod, verdicts, rank(pod, verdicts.passes, ()))
+            return SchedulingDecision(pod, verdicts, None, error=str(error))
 
     def signature(self, pod: int) -> Hashable:
         """Of pods on one node with the same parts and equal signatures it says the same, on the state as it is.
@@ -162,7 +162,7 @@ class Scheduler:
         return tuple(plugin.signature(pod) for plugin in self._signing)
 
     def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
-        """Everyone who objects to each node now, where ``decide`` tells only who does first."""
+        """All plugins that reject each node now, where ``decide`` reports only the first."""
         return self._filters.rejections_by_node(pod)
 
     def fitting(self, pod: int) -> BoolArray:
@@ -170,7 +170,7 @@ class Scheduler:
         return self.verdicts(pod).passes
 
     def verdicts(self, pod: int) -> Verdicts:
-        """What the filters say of each node for a pod; that nobody was asked, where the cycle breaks off."""
+        """The filters' verdicts on each node for a pod; no plugin was asked if the cycle breaks off."""
         try:
             return self._unmodelled(pod) or self._filters.run(pod)
         except CycleError:
@@ -197,7 +197,7 @@ class Scheduler:
         except CycleError:
             return nodes
 
-    def odds(self, decision: Decision) -> LandingOdds:
+    def odds(self, decision: SchedulingDecision) -> LandingOdds:
         """Every node that could win, and how probable each is; to be asked before the state changes.
 
         Ties are broken by chance. In clusters of 100 and more nodes so is which of the feasible nodes are scored at all
@@ -210,7 +210,7 @@ class Scheduler:
         except CycleError:
             return LandingOdds.unknown(decision.ranking.nodes)
 
-    def search(self, decision: Decision, start: int) -> tuple[IntArray, int]:
+    def search(self, decision: SchedulingDecision, start: int) -> tuple[IntArray, int]:
         """The best of the nodes that a search finds which begins at ``start``, and where the next search begins.
 
         For a decision for some node, on the state on which it was made.
@@ -218,7 +218,7 @@ class Scheduler:
         assert decision.ranking is not None
         passes = decision.verdicts.passes
         if self._nominations.node(decision.pod) >= 0 and np.count_nonzero(passes) == 1:
-            # The node that it is nominated for, most likely, and nobody searched.
+            # The node of ``nominatedNodeName``, most likely, without a search.
             return decision.best, start
         found, following = self._sampling.found(passes, decision.verdicts.allowed, start)
         if len(found) == np.count_nonzero(passes):
@@ -229,7 +229,7 @@ class Scheduler:
         """The volumes that a pod takes on a node, and those that are to be made there first; None where it needs none."""
         return next((found for each in self._reserving if (found := each.reservation(pod, node)) is not None), None)
 
-    def settle(self, decision: Decision) -> None:
+    def settle(self, decision: SchedulingDecision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others; what is unknown changes nothing."""
         if decision.unknown:
             return

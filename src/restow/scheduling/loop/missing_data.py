@@ -1,8 +1,8 @@
-"""What an input does not tell, and which pods that leaves in the dark.
+"""What an input lacks, and for which pods that leaves the answer open.
 
-``kubectl get nodes,pods`` is not the whole cluster: a claim that is not in the dump may exist. An input tells of a kind
-if it holds an object of it, or a list of it without any. Where a pod's placement depends on a kind that the input does
-not tell of, nothing is proven: *decisive* kinds can rule nodes out, others only shift scores.
+``kubectl get nodes,pods`` is not the whole cluster: a claim that is not in the dump may exist. An input covers a kind
+if it holds an object of it, or an empty list of it. If a pod's placement depends on a kind that is missing, nothing is
+proven: *decisive* kinds can rule nodes out, others only shift scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spreading.terms import SELECTING_WORKLOADS
 
-#: The kinds that placements and evictions depend on, beside nodes and pods.
+#: The kinds that placements and evictions depend on, in addition to nodes and pods.
 KINDS = (
     "PodDisruptionBudget",
     "PersistentVolumeClaim",
@@ -54,21 +54,21 @@ class MissingData:
         #: By what they depend on of a pod.
         self._known: dict[tuple[object, ...], tuple[Kinds, Kinds]] = {}
         #: How many groups of pods with the same rules and namespace the terms below are known of.
-        self._met = 0
+        self._indexed = 0
         #: What keeps others away from pods that are there, by the labels of namespaces.
         self._repelling: list[AffinityTerm] = []
         #: What draws others to pods that are there or pushes them off, by the labels of namespaces.
         self._pulling: list[AffinityTerm] = []
 
     def lacks(self, kind: str) -> bool:
-        """Whether nobody knows if there are objects of a kind."""
+        """Whether objects of a kind are unknown."""
         lacks = kind in self._missing
         if lacks:
             self.missed.add(kind)
         return lacks
 
     def evicting(self, pod: int) -> Kinds:
-        """The kinds not told of that could forbid the eviction of a pod."""
+        """The missing kinds that could forbid the eviction of a pod."""
         if not self._missing:
             return ()
         owner = owner_of(self._pods, pod)
@@ -80,26 +80,26 @@ class MissingData:
         return known
 
     def decisive(self, pod: int) -> Kinds:
-        """The kinds not told of that could rule out nodes for a pod."""
+        """The missing kinds that could rule out nodes for a pod."""
         known = self._left_open(pod)[0]
         self.missed.update(known)
         return known
 
     def scoring(self, pod: int) -> Kinds:
-        """The kinds not told of that could shift the scores of nodes for a pod."""
+        """The missing kinds that could shift the scores of nodes for a pod."""
         known = self._left_open(pod)[1]
         self.missed.update(known)
         return known
 
     def signature(self, pod: int) -> Hashable:
-        """What tells pods apart for ``decisive`` and ``scoring``; nothing counts as missed."""
+        """What distinguishes pods for ``decisive`` and ``scoring``; records nothing as missed."""
         return self._left_open(pod)
 
     def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
         if not self._missing:
             return (), ()
-        self._meet_carriers()
+        self._index_new_groups()
         key = self._keys.of(pod)
         known = self._known.get(key)
         if known is None:
@@ -152,13 +152,13 @@ class MissingData:
     def _carriers(self) -> PodGroups:
         return PodGroups(self._pods, "rules", "namespace")
 
-    def _meet_carriers(self) -> None:
-        """Take in the terms of the pods that have come, each pair of rules and namespace once."""
+    def _index_new_groups(self) -> None:
+        """Index the terms of new pods, each pair of rules and namespace once."""
         groups = self._carriers
-        if self._met == len(groups):
+        if self._indexed == len(groups):
             return
-        tables, new = self._pods.tables, groups.table[self._met :]
-        self._met = len(groups)
+        tables, new = self._pods.tables, groups.table[self._indexed :]
+        self._indexed = len(groups)
         for rules, namespace in new:
             own = tables.rules[rules]
             if own.pod_affinity is not None or own.pod_anti_affinity is not None:

@@ -15,7 +15,7 @@ from restow.scheduling.framework.laps import Laps, untimed
 from restow.scheduling.framework.nominations import Nominations
 from restow.scheduling.framework.queue import Queue, waiting_for_others, waiting_pods
 from restow.scheduling.framework.verdicts import Verdicts
-from restow.scheduling.loop.decision import Decision, Scheduler
+from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.volumes.reservations import Reservation
 
@@ -40,8 +40,8 @@ class Schedulers:
         """The scheduler that a pod names; KeyError where the configuration does not have it."""
         return self._schedulers[self._asked(pod)]
 
-    def decide(self, pod: int, laps: Laps = untimed) -> Decision:
-        """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
+    def decide(self, pod: int, laps: Laps = untimed) -> SchedulingDecision:
+        """The decision of the pod's scheduler; KeyError if the configuration does not have it."""
         return self.scheduler_of(pod).decide(pod, laps)
 
     def unknown(self, pod: int) -> str:
@@ -61,7 +61,7 @@ class Schedulers:
         return self.scheduler_of(pod).fitting(pod)
 
     def verdicts(self, pod: int) -> Verdicts:
-        """What the filters say of each node for a pod."""
+        """The filters' verdicts on each node for a pod."""
         return self.scheduler_of(pod).verdicts(pod)
 
     def admitting(self, pod: int) -> IntArray:
@@ -76,7 +76,7 @@ class Schedulers:
         """Those of some feasible nodes (at least one) that have the best score among themselves."""
         return self.scheduler_of(pod).best_of(pod, nodes)
 
-    def odds(self, decision: Decision) -> LandingOdds:
+    def odds(self, decision: SchedulingDecision) -> LandingOdds:
         """Every node that could win, and how probable each is; to be asked before the state changes."""
         return self.scheduler_of(decision.pod).odds(decision)
 
@@ -84,7 +84,7 @@ class Schedulers:
         """The volumes that a pod takes on a node, and those that are to be made there first; None where it needs none."""
         return self.scheduler_of(pod).reservation(pod, node)
 
-    def settle(self, decision: Decision) -> None:
+    def settle(self, decision: SchedulingDecision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""
         self.scheduler_of(decision.pod).settle(decision)
 
@@ -103,9 +103,9 @@ class Schedulers:
         return asked
 
 
-# ``restow schedule`` runs it once over the queue. Whoever schedules for longer keeps the ``Schedulers``, which are
-# the profiles on one state with all that they remember of it, and runs the loop whenever pods wait.
-def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[Decision]:
+# ``restow schedule`` runs it once over the queue. A longer run keeps the ``Schedulers``, the profiles on one state with
+# their caches, and runs the loop each time pods wait.
+def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[SchedulingDecision]:
     """The decisions about some pods in this order, or about all that wait now in the queue's.
 
     A decision is true of the state when it is given; it is made true (``settle``) when the next one is asked for.

@@ -1,7 +1,7 @@
-"""What a pod asks for that restow does not model: then no node is named for it, whoever asks.
+"""What a pod asks for that restow does not model: no node is named for it.
 
-A plan refuses the move, ``schedule`` and a simulation leave the pod pending, and the scheduler that runs leaves it to
-others, all with the same reason. A rule that is missing here would be a guess with a node's name on it.
+A plan refuses the move, ``schedule`` and a simulation leave the pod pending, and the scheduler daemon leaves it to
+others, all with the same reason. Ignoring the rule would be a guess with a node's name on it.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class BalancedAllocation:
         return self._scores.at(resources, nodes) if self._asks(resources) else None
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         resources = int(self._state.cluster.pods.resources[pod])
         return self._scores.of(resources) if self._asks(resources) else None
 

@@ -1,8 +1,8 @@
 """DefaultPreemption: where a pod that fits nowhere would fit if less important pods went.
 
 Only nodes are tried whose rejection the removal of pods could lift, each on its own, every one of them (kube-scheduler
-may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there and waits.
-Source: DefaultPreemption, Kubernetes 1.36.
+may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there (``nominatedNodeName``)
+and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from restow.scheduling.framework.cluster_events import Action, Resource
 from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
-from restow.scheduling.framework.prefiltering import Asked
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
@@ -94,7 +94,7 @@ class DefaultPreemption:
             return found, Counter()
         return found, self._resource_trials.failures(by_usage, pod, wanted, self._filters.rejections, _NO_VICTIMS)
 
-    def _try_out_each(self, asked: Asked, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
+    def _try_out_each(self, asked: PreFilterResult, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
         potential = self._search.potential(int(self._pods.priority[asked.pod]), np.flatnonzero(wanted))
         inhabited = np.diff(potential.first) > 0
         part = potential.on(inhabited)
@@ -120,12 +120,12 @@ class DefaultPreemption:
     def _is_preempted(self, pod: int) -> bool:
         """Whether a pod is on its way out because another one preempted it."""
         conditions = self._pods.tables.conditions[self._pods.conditions[pod]]
-        return bool(self._state.terminating[pod]) and any(map(_tells_preemption, conditions))
+        return bool(self._state.terminating[pod]) and any(map(_shows_preemption, conditions))
 
 
-def _tells_preemption(condition: Condition) -> bool:
-    told = (condition.type, condition.status, condition.reason)
-    return told == ("DisruptionTarget", "True", "PreemptionByScheduler")
+def _shows_preemption(condition: Condition) -> bool:
+    shown = (condition.type, condition.status, condition.reason)
+    return shown == ("DisruptionTarget", "True", "PreemptionByScheduler")
 
 
 def _resolvable(verdicts: Verdicts) -> BoolArray:

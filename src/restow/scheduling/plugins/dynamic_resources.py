@@ -1,7 +1,4 @@
-"""DynamicResources: resource claims are not modelled, only what the plugin says of pods that have none.
-
-Source: Kubernetes 1.36.
-"""
+"""DynamicResources: resource claims are not modelled, only pods without any. Source: Kubernetes 1.36."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class DynamicResources:
         return _UNSEEN if self._is_unseen(verdicts) else _NO_CLAIMS
 
     def _is_unseen(self, verdicts: Verdicts) -> bool:
-        """Whether the pod was ruled out before this plugin had a look at it."""
+        """Whether another plugin ruled the pod out before this one."""
         if NAME not in self._prefilters:
             return True
         ruled_out = verdicts.prefilter

@@ -16,7 +16,7 @@ from restow.cluster.nodes import NodePart
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 
 NAME = "ImageLocality"
 
@@ -45,8 +45,8 @@ class ImageLocality:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._scores: Recent[tuple[int, int, int], Scores | int] = Recent()
-        #: By image the size that each node says that has it; None before anybody asked.
+        self._scores: LruCache[tuple[int, int, int], Scores | int] = LruCache()
+        #: The size of each image by node; None before the first question.
         self._sizes: dict[str, dict[int, int]] | None = None
         #: What of the images was asked for.
         self._known: dict[str, _Image | None] = {}
@@ -59,7 +59,7 @@ class ImageLocality:
         return scores if isinstance(scores, int) else scores[nodes]
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores | int:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         return self._everywhere(pod)
 
     def signature(self, pod: int) -> Hashable:
@@ -69,7 +69,7 @@ class ImageLocality:
 
     def _everywhere(self, pod: int) -> Scores | int:
         if self._sizes is not None and not self._sizes:
-            # No node tells of any image.
+            # No node lists any image.
             return 0
         tables = self._pods.tables
         key = self._listed(pod)
@@ -139,10 +139,10 @@ class ImageLocality:
             self._images[node] = self._nodes.images[node]
             self._enter(node)
         self._read = len(self._nodes.written)
-        self._known, self._scores = {}, Recent()
+        self._known, self._scores = {}, LruCache()
 
     def _forget(self) -> None:
-        self._sizes, self._known, self._scores = None, {}, Recent()
+        self._sizes, self._known, self._scores = None, {}, LruCache()
 
 
 def full_name(image: str) -> str:

@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32
 from restow.scheduling.framework.argument_problems import out_of_range
@@ -115,11 +115,11 @@ class InterPodAffinity:
         self._carried: dict[int, PodTerms] = {}
         self._groups = 0
         self._repelling = self._pulling = CarriedTerms(context, ())
-        self._meet_carriers()
+        self._index_new_groups()
 
     def applies_to(self, pod: int) -> bool:
-        """Pods with required terms, and those that terms of other pods repel wherever these are."""
-        self._meet_carriers()
+        """Pods with required terms, and pods that terms of other pods repel, on any node."""
+        self._index_new_groups()
         terms = self._terms(pod)
         own = terms.problem is not None or terms.affinity or terms.anti_affinity
         return bool(own) or bool(self._repelling.meaning(pod))
@@ -157,7 +157,7 @@ class InterPodAffinity:
 
     def signature(self, pod: int) -> Hashable:
         """Who carries terms that mean a pod; of a pod with terms of its own, whose it is."""
-        self._meet_carriers()
+        self._index_new_groups()
         rules = self._pods.tables.rules[self._pods.rules[pod]]
         if rules.pod_affinity is not None or rules.pod_anti_affinity is not None:
             return int(self._pods.namespace[pod]), int(self._pods.labels[pod])
@@ -173,7 +173,7 @@ class InterPodAffinity:
         return 0 if lowest == highest else _normalised(some, lowest, highest)
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         raw = self._raw(pod)
         if raw is None:
             return None
@@ -181,13 +181,13 @@ class InterPodAffinity:
         return 0 if lowest == highest else _normalised(raw, lowest, highest)
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         raw = self._raw(pod)
         return None if raw is None else Ranged.of(raw[nodes], _normalised)
 
     def _raw(self, pod: int) -> Scores | None:
         """The summed weight of the terms that pull to each node; None where none pulls anywhere."""
-        self._meet_carriers()
+        self._index_new_groups()
         terms = self._terms(pod)
         preferred = terms.preferred
         if self._ignores_existing and not preferred:
@@ -260,8 +260,8 @@ class InterPodAffinity:
             known = self._incoming[key] = self._resolve(self._compile(*key))
         return known
 
-    def _meet_carriers(self) -> None:
-        """Take in the terms of groups of pods that have come."""
+    def _index_new_groups(self) -> None:
+        """Index the terms of new groups of pods."""
         groups, known = self._context.carriers, self._groups
         if groups.values and len(groups.table) == known:
             return
@@ -295,7 +295,7 @@ class InterPodAffinity:
         return _Target(term.topology_key, (term.selector, known), weight)
 
 
-def _has_terms(rules: Rules) -> bool:
+def _has_terms(rules: PlacementRules) -> bool:
     return (rules.pod_affinity or rules.pod_anti_affinity) is not None
 
 

@@ -2,11 +2,11 @@
 
 The risk of a node is the mean of two shares of what is allocatable: the average usage with what the pod requests, and
 the standard deviation of usage, to the power of 1/sensitivity, times the margin. The score is what is left of 100, of
-CPU or memory, whichever is worse. A node of which nobody knows the usage scores 0.
-Source: LoadVariationRiskBalancing of kubernetes-sigs/scheduler-plugins.
+CPU or memory, whichever is worse. A node without known usage scores 0. Source: LoadVariationRiskBalancing of
+kubernetes-sigs/scheduler-plugins.
 
-A guard that is restow's own keeps pods from herding on the node that was coolest when usage was last measured: pods that
-came since, or shortly before, count with their requests, because their load cannot be seen yet.
+A guard that is restow's own keeps pods from herding on the node that was coolest when usage was last measured: pods
+that came since, or shortly before, count with their requests, because their load cannot be seen yet.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ class LoadVariationRiskBalancing:
         return measured.end
 
     def score(self, pod: int, nodes: IntArray) -> Scores:
-        """0 to 100."""
+        """0 to 100: more for a lower risk."""
         return self._scores.at(int(self._state.cluster.pods.resources[pod]), nodes)
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         return self._scores.of(int(self._state.cluster.pods.resources[pod]))
 
     def signature(self, pod: int) -> Hashable:
@@ -145,7 +145,7 @@ def _spread(deviation: _Floats, margin: float, sensitivity: float) -> _Floats:
 
 
 def _recent(context: Context, end: int | None, guard: int) -> PodColumn[np.bool_]:
-    """Which pods started less than so many seconds before the last sample, or after it."""
+    """The pods that started within ``guard`` seconds before the last sample, or after it."""
     pods = context.state.cluster.pods
     if end is None:
         return PodColumn(pods, lambda some: np.zeros(len(some), dtype=bool))

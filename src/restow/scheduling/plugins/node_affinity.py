@@ -1,4 +1,4 @@
-"""NodeAffinity: node selector and required affinity filter, preferred affinity scores.
+"""NodeAffinity: ``nodeSelector`` and required affinity filter, preferred affinity scores.
 
 A pod whose every required term names nodes (``metadata.name``) is offered those nodes alone: that is how DaemonSet pods
 are scheduled. ``addedAffinity`` of the plugin's arguments applies to every pod of the profile. Source: Kubernetes 1.36.
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.nodes import NodePart
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.documents.findings import Issue, Path
 from restow.kube.node_selection import (
     NAME_FIELD,
@@ -43,7 +43,7 @@ from restow.scheduling.framework.extension_points import (
     scaled,
 )
 from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
@@ -55,7 +55,7 @@ _CONFLICT = Outcome(("pod affinity terms conflict",), unresolvable=True)
 
 
 class NodeAffinityArgs(PluginArgs, frozen=True):
-    """What is asked of nodes on behalf of every pod."""
+    """``addedAffinity``: what every pod of the profile requires of nodes."""
 
     added_affinity: WireNodeAffinity | None = None
 
@@ -90,10 +90,10 @@ class NodeAffinity:
 
     def _look_at_nodes(self) -> None:
         self._enforced = matches(self._added_required, self._nodes)
-        self._matching: Recent[int, BoolArray] = Recent()
-        self._weights: Recent[int, npt.NDArray[np.int64]] = Recent()
+        self._matching: LruCache[int, BoolArray] = LruCache()
+        self._weights: LruCache[int, npt.NDArray[np.int64]] = LruCache()
         #: By rules and the highest weight.
-        self._scores: Recent[tuple[int, int], Scores] = Recent()
+        self._scores: LruCache[tuple[int, int], Scores] = LruCache()
 
     def applies_to(self, pod: int) -> bool:
         """Pods with a requirement; every pod where the scheduler has one of its own."""
@@ -140,7 +140,7 @@ class NodeAffinity:
         return scaled(some, int(some.max()))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         weights = self._scored(pod)
         if weights is None:
             return None
@@ -152,7 +152,7 @@ class NodeAffinity:
         return known
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         weights = self._preferred(pod)
         return None if weights is None else Peaked.of(weights[nodes], scaled)
 
@@ -173,7 +173,7 @@ class NodeAffinity:
             self._weights.put(identifier, weights)
         return weights
 
-    def _rules(self, pod: int) -> Rules:
+    def _rules(self, pod: int) -> PlacementRules:
         return self._pods.tables.rules[int(self._pods.rules[pod])]
 
 

@@ -1,4 +1,4 @@
-"""NodePorts: two pods cannot hold the same host port of a node.
+"""NodePorts: two pods cannot hold the same ``hostPort`` of a node.
 
 Ports conflict where protocol and number are equal and the addresses are, or one of them is 0.0.0.0. Few pods have host
 ports; those that do are found through an index by protocol and number. Source: Kubernetes 1.36.
@@ -76,7 +76,7 @@ class NodePorts:
         return self._pods.tables.ports[int(self._pods.ports[pod])]
 
     def _holders(self, port: HostPort) -> IntArray:
-        """Pods with a port that conflicts with this one, wherever they are."""
+        """Pods on any node with a port that conflicts with this one."""
         with_number = self._by_number.of((port.protocol, port.port))
         return np.array([pod for pod in with_number if self._conflicts(pod, port)], dtype=np.int64)
 

@@ -83,7 +83,7 @@ class _Wanted:
 
     rows: IntArray
     amounts: Amounts
-    #: What is said of too many pods, and where each of the resources is lacking.
+    #: The reasons for too many pods and for each lacking resource.
     reasons: tuple[str, ...]
     #: A bit for each of the reasons, and for each of the resources one above them if no such node ever has enough.
     bits: IntArray
@@ -147,11 +147,11 @@ class NodeResourcesFit:
         return
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """Reject nodes that lack something; all that is lacking is told."""
+        """Reject nodes that lack resources; every lacking resource is reported."""
         return self.filter_usage(pod, nodes, self._state.running[nodes], self._state.requested[:, nodes])
 
     def filter_usage(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> FilterResult:
-        """The same for nodes that run so many pods, int64[node], with such requests, int64[resource, node]."""
+        """Filter nodes with these pod counts, int64[node], and requests, int64[resource, node]."""
         wanted = self._wanted(pod)
         crowded = running >= self._nodes.allocatable[PODS, nodes]
         allocatable = self._nodes.allocatable[wanted.rows, nodes]
@@ -175,12 +175,12 @@ class NodeResourcesFit:
         return scores
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         scores: Scores = self._scores.of(int(self._state.cluster.pods.resources[pod]))
         return scores
 
     def room(self, pod: int, node: int, running: int, requested: IntArray) -> ResourceRoom:
-        """What one node that runs so many pods has left, of the resources that the pod requests."""
+        """What a node with ``count`` pods has left of the resources that the pod requests."""
         rows: list[int] = self._wanted(pod).rows.ravel().tolist()
         return ResourceRoom(self._state, rows, pod, node, (running, requested))
 

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon's taint. Source: Kubernetes 1.36."""
+"""NodeUnschedulable: ``unschedulable`` nodes take only pods that tolerate the taint for it. Source: Kubernetes 1.36."""
 
 from __future__ import annotations
 

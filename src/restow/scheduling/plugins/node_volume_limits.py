@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: a node attaches only so many volumes of a CSI driver.
+"""NodeVolumeLimits: a node attaches a limited number of volumes of a CSI driver.
 
 The limit is what the node's CSINode says of the driver; without one there is none. Attached are the distinct volumes of
 the pods on the node and those of its VolumeAttachments; a volume that is attached already costs nothing more. The
@@ -34,7 +34,7 @@ from restow.scheduling.volumes.storage import Storage
 NAME = "NodeVolumeLimits"
 
 _UNLIMITED = np.iinfo(np.int64).max
-#: The volumes of so many nodes are counted node by node.
+#: Up to this many nodes are counted one by one.
 _FEW = 64
 _EXCEEDED = Outcome(("node(s) exceed max volume count",))
 
@@ -143,7 +143,7 @@ class NodeVolumeLimits:
 
     @cached_property
     def _holders(self) -> PodIndex[Attachable]:
-        """The pods that use a volume, wherever they are."""
+        """The pods that use a volume, on any node."""
         return PodIndex(
             self._cluster.pods,
             self._storage.with_volumes,

@@ -1,8 +1,9 @@
 """PodTopologySpread: pods of a kind are spread over zones, nodes or any other topology domains.
 
-A hard constraint rejects nodes whose domain would get too far ahead of the emptiest one; soft constraints prefer nodes
-in emptier domains, weighted so that topologies with few domains are not drowned out by those with many. Terminating
-pods do not count. Source: Kubernetes 1.36.
+A hard constraint rejects nodes whose domain would exceed the emptiest one by more than ``maxSkew``; with fewer domains
+than ``minDomains`` the emptiest counts as empty; soft constraints prefer nodes in emptier domains, weighted so that
+topologies with few domains are not drowned out by those with many. Terminating pods do not count. Source: Kubernetes
+1.36.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.pod_counts import Counts, Tracker
 from restow.scheduling.framework.selector_index import selected
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
-from restow.scheduling.plugins.spreading.domains import SpreadDomains
+from restow.scheduling.plugins.spreading.domains import DomainCounter
 from restow.scheduling.plugins.spreading.requeueing import INTERESTS
 from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
 from restow.scheduling.plugins.spreading.terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
@@ -110,7 +111,7 @@ class PodTopologySpread:
         self._pods = context.state.cluster.pods
         self._compiler = SpreadCompiler(context.state.cluster, defaulting, default_constraints)
         self._topologies = Topologies(self._nodes)
-        self._domains = SpreadDomains(context.state.cluster, self._topologies, context.counts)
+        self._domains = DomainCounter(context.state.cluster, self._topologies, context.counts)
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
         self._class_scores = SpreadClassScores()
@@ -176,7 +177,7 @@ class PodTopologySpread:
         return among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         terms = self._compiler.terms(pod)
         if terms.soft_problem is not None:
             raise CycleError(f"{_SOFT_ERROR}obtaining pod's soft topology spread constraints: {terms.soft_problem}")
@@ -198,7 +199,7 @@ class PodTopologySpread:
         return scores if labelled.all() else scores * labelled
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         terms = self._compiler.terms(pod)
         if not terms.soft:
             return None
@@ -212,7 +213,7 @@ class PodTopologySpread:
         return WindowedSpread.of([constraint.at(counted) for constraint in constraints], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
-        """What one constraint says of some nodes."""
+        """The verdict of one constraint on some nodes."""
         counted = self._domains.counted(pod, term, keys)
         domains = counted.domains
         totals = domains.totals(self._arrivals(pod)) if _is_empty(term) else self._count(pod, term, domains)
@@ -303,7 +304,7 @@ def _required(terms: SpreadTerms) -> tuple[str, ...]:
 
 
 def _size(constraint: ScoredConstraint, scored: BoolArray, number: int) -> int:
-    """How many domains the scored nodes have, of which there are so many."""
+    """How many domains the ``number`` scored nodes have."""
     if constraint.domain is None:
         return number
     return int(np.count_nonzero(np.bincount(constraint.domain if number == len(scored) else constraint.domain[scored])))

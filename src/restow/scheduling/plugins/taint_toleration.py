@@ -31,7 +31,7 @@ from restow.scheduling.framework.extension_points import (
     scaled,
 )
 from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.requeueing import Interest, about_itself
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
@@ -56,7 +56,7 @@ class TaintToleration:
         self._untolerated: dict[int, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
         self._soft: dict[int, Scores | None] = {}
         #: By tolerations and the highest number of soft taints.
-        self._scores: Recent[tuple[int, int], Scores] = Recent()
+        self._scores: LruCache[tuple[int, int], Scores] = LruCache()
         self._nodes.follow(NodePart.POSITION | NodePart.TAINTS, self._forget)
 
     def applies_to(self, _pod: int) -> bool:
@@ -81,11 +81,11 @@ class TaintToleration:
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer untolerated PreferNoSchedule taints are better."""
-        return MAX_SCORE if self._unwelcoming(pod) is None else among(self, pod, nodes, len(self._nodes))
+        return MAX_SCORE if self._soft_counts(pod) is None else among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int:
-        """The same for all nodes."""
-        raw = self._unwelcoming(pod)
+        """The scores of all nodes."""
+        raw = self._soft_counts(pod)
         if raw is None:
             return MAX_SCORE
         key = self.key(pod), int((raw * feasible).max())
@@ -96,14 +96,14 @@ class TaintToleration:
         return known
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
-        raw = self._unwelcoming(pod)
+        """The scores in windows of the nodes."""
+        raw = self._soft_counts(pod)
         return None if raw is None else Peaked.of(raw[nodes], partial(scaled, reverse=True))
 
     def _forget(self) -> None:
-        self._untolerated, self._soft, self._scores = {}, {}, Recent()
+        self._untolerated, self._soft, self._scores = {}, {}, LruCache()
 
-    def _unwelcoming(self, pod: int) -> Scores | None:
+    def _soft_counts(self, pod: int) -> Scores | None:
         """The soft taints of each node that are not tolerated; None where there are none."""
         key = self.key(pod)
         if key not in self._soft:

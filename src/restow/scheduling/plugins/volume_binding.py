@@ -1,8 +1,8 @@
 """VolumeBinding: the volumes of a pod must be reachable from its node, or be found or made for it.
 
-Bound claims tie the pod to the nodes that their volumes admit. Claims of a class that waits for the first consumer take
-a volume that exists, or have one made where the class allows it; every other claim without a volume keeps the pod
-waiting. Nothing of it depends on the pods of a node. Source: Kubernetes 1.36.
+Bound claims tie the pod to the nodes that their volumes admit. Claims of a class with ``volumeBindingMode:
+WaitForFirstConsumer`` take a volume that exists, or have one made where the class allows it; every other claim without
+a volume keeps the pod waiting. Nothing of it depends on the pods of a node. Source: Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from restow.scheduling.framework.extension_points import (
 )
 from restow.scheduling.plugins.resources.arguments import UtilizationShapePoint
 from restow.scheduling.volumes.attachable import Migration
-from restow.scheduling.volumes.matching import NO_VOLUME, Match, Offer, Provisioning, match_claims
+from restow.scheduling.volumes.matching import NO_VOLUME, Provisioning, VolumeMatch, VolumeOffer, match_claims
 from restow.scheduling.volumes.requeueing import BINDING
 from restow.scheduling.volumes.reservations import Reservation, Reservations
 from restow.scheduling.volumes.storage import (
@@ -196,7 +196,7 @@ class VolumeBinding:
         return self._bound(claims.bound) * len(_UNBOUND_REASONS) + self._delayed(claims.delayed) + PASSES
 
     def _bound(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
-        """What the first claim that objects says of each node."""
+        """The verdict on each node by the first claim that objects."""
         codes = np.full(len(self._nodes), _FINE)
         for claim in claims:
             volume = self._storage.volume(claim.spec.volume_name)
@@ -207,7 +207,7 @@ class VolumeBinding:
         return codes
 
     def _delayed(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
-        """What the first claim without a volume says of each node."""
+        """The verdict on each node by the first claim without a volume."""
         codes = np.full(len(self._nodes), _FINE)
         to_match = []
         to_make: list[tuple[PersistentVolumeClaim, BoolArray]] = []
@@ -226,9 +226,9 @@ class VolumeBinding:
             codes[open_ & (codes == _FINE) & ~self._provisioning.has_room(claim)] = _FULL
         return codes
 
-    def _matches(self, claims: list[PersistentVolumeClaim]) -> list[Match]:
+    def _matches(self, claims: list[PersistentVolumeClaim]) -> list[VolumeMatch]:
         """What each claim gets on each node, of the volumes that exist."""
-        offer = Offer(
+        offer = VolumeOffer(
             lambda claim: self._storage.volumes_of_class(class_of_claim(claim)),
             self._reached,
             self._reservations.all.taken,
@@ -236,7 +236,7 @@ class VolumeBinding:
         return match_claims(claims, offer, len(self._nodes))
 
     def _reached_when_bound(self, volume: PersistentVolume) -> BoolArray:
-        """The same; nodes where a CSI driver took a built-in one over see a volume as the CSI driver's."""
+        """The nodes that reach a bound volume, counting built-in drivers that a CSI driver replaced."""
         reached, migrated = self._reached(volume), self._migration.of(volume)
         return reached if migrated is None else np.where(migrated[0], self._admitted(migrated[1]), reached)
 

@@ -90,7 +90,7 @@ class VolumeRestrictions:
         return users[self._state.holding(users) & (self._state.node[users] >= 0)]
 
     def _has_conflict(self, disk: Disk, other: int) -> bool:
-        """Whether a pod has a disk of the same identity that cannot be beside this one."""
+        """Whether a pod has a disk of the same identity that cannot share a node with this one."""
         disks = [each.disk for each in self._storage.volumes_of(other) if each.disk is not None]
         return any(_identity(each) == _identity(disk) and _conflict(disk, each) for each in disks)
 

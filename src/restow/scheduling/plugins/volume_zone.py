@@ -50,7 +50,7 @@ class VolumeZone:
         return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """Fail where a claim leads to no volume; skip pods whose volumes do not tell where they are."""
+        """Fail if a claim leads to no volume; skip pods whose volumes name no place."""
         labelled = False
         for volume in self._storage.volumes_of(pod):
             if volume.is_named_claim:
@@ -100,7 +100,7 @@ class VolumeZone:
 
     @cached_property
     def _placed(self) -> BoolArray:
-        """The nodes that tell where they are, by any of the labels."""
+        """The nodes that name their place by any of the labels."""
         placed = np.zeros(len(self._nodes), dtype=bool)
         for key in _KEYS:
             placed |= np.not_equal(self._nodes.label_column(key).codes, NO_LABEL)
@@ -116,7 +116,7 @@ class VolumeZone:
 
 
 def _places(volume: PersistentVolume) -> Iterator[tuple[str, frozenset[str]]]:
-    """The labels that tell where a volume is, with their values; a malformed one tells nothing."""
+    """The labels that name a volume's place, with their values; a malformed one names none."""
     labels = volume.metadata.labels or {}
     for key in _KEYS:
         if key in labels:
@@ -132,7 +132,7 @@ def _waits_for_consumer(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool
 
 
 def _is_elsewhere(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
-    """Hint: the volume is new, or its labels tell another place than before."""
+    """Hint: the volume is new, or its labels name another place than before."""
     old: PersistentVolume | None = event.old
     new: PersistentVolume = event.new
     return old is None or list(_places(old)) != list(_places(new))

@@ -1,6 +1,7 @@
 """Plugins of kube-scheduler that a configuration may name and that judge no node here.
 
-restow does their work elsewhere (the queue), leaves it to others (binding), or has nothing of them.
+restow does their work elsewhere: ``schedulingGates`` hold a pod back in the queue, before any plugin is asked, and so
+does the order by priority. Binding is left to others; gangs and declared features of nodes are not modelled.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Which pods a node would have to let go for a more important one."""
+"""Preemption: which pods a node would have to evict for a more important one."""

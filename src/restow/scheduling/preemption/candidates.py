@@ -45,7 +45,7 @@ class Candidates:
     violations: IntArray
 
     def at(self, position: int) -> Candidate:
-        """One of them."""
+        """The candidate at a position."""
         victims = self.victims[self.first[position] : self.first[position + 1]]
         return Candidate(int(self.nodes[position]), tuple(victims.tolist()), int(self.violations[position]))
 
@@ -93,7 +93,7 @@ class KnownCandidates:
 
 
 # When some nodes change, those among the best that have not changed are as good as one another; comparing one of them
-# with what is new tells the best of all. Only where none is left everything is compared anew.
+# with what is new gives the best of all. Only if none is left, everything is compared again.
 class RankedCandidates:
     """The candidates among all nodes of one cluster; before ``replace`` there are none.
 

@@ -1,8 +1,8 @@
-"""Dry runs of preemption: which pods a node would have to let go for another one.
+"""Dry runs of preemption: which pods a node would have to evict for another one.
 
-A node is tried out without any of its potential victims; where the pod fits then, they come back one by one, and those
-that do not fit beside it are the victims. What they take of the node is arithmetic. Only *affecting pods*, which some
-other plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once.
+A node is tried out without any of its potential victims; if the pod fits then, they return one by one, and those that
+do not fit next to it are the victims. What they take of the node is arithmetic. Only *affecting pods*, which some other
+plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once.
 Source: SelectVictimsOnNode, Kubernetes 1.36.
 """
 
@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterPlugin, Room, UsagePlugin
 from restow.scheduling.framework.filtering import Filters
 from restow.scheduling.framework.local_verdicts import merged
-from restow.scheduling.framework.prefiltering import Asked
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.preemption.victims import PotentialVictims, reprieved, without
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
@@ -29,7 +29,7 @@ Result = tuple[BoolArray, Counter[str]]
 class DryRuns:
     """The trials of all nodes for one pod."""
 
-    def __init__(self, filters: Filters, asked: Asked) -> None:
+    def __init__(self, filters: Filters, asked: PreFilterResult) -> None:
         self._state = filters.state
         self._filters = filters
         self._asked = asked
@@ -91,12 +91,12 @@ class DryRuns:
         asked, state, filters = self._asked, self._state, self._filters
         everyone: list[int] = pods.tolist()
         if filters.is_kept(asked.pod, node):
-            trial = Trial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
+            trial = NodeTrial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
             return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
         affecting_pods: list[bool] = self._affecting_pods[pods].tolist()
         usage = int(state.running[node]), state.requested[:, node]
         room = None if self._by_usage is None else self._by_usage.room(asked.pod, node, *usage)
-        trial = Trial(state, node, room, lambda: self._pass_others(node))
+        trial = NodeTrial(state, node, room, lambda: self._pass_others(node))
         return trial.run(everyone, affecting_pods, lambda: self._filter(node, pods[~self._affecting_pods[pods]]))
 
     def _pass_others(self, node: int) -> bool:
@@ -120,13 +120,13 @@ class DryRuns:
         return PASSES
 
 
-class Trial:
+class NodeTrial:
     """One node under trial: affecting pods leave the state and come back, other pods only take room."""
 
     def __init__(self, state: ClusterState, node: int, room: Room | None, passes: Callable[[], bool]) -> None:
         self._state = state
         self._node = node
-        #: None where the state alone tells whether there is room.
+        #: None if the state alone shows whether there is room.
         self._room = room
         #: Whether the pod passes with the affecting pods that are there.
         self._passes = passes
@@ -176,4 +176,4 @@ class Trial:
         Spread ignores such pods but subtracts them when they are preempted. Source: PodTopologySpread, RemovePod.
         """
         if self._state.terminating[pod]:
-            self._state.changes.append(Change(self._node, pod, 0, staying))
+            self._state.changes.append(NodeChange(self._node, pod, 0, staying))

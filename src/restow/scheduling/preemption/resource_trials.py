@@ -1,8 +1,8 @@
 """Dry runs of preemption where nothing but resources is at stake: kept by node, for all pods of one size and priority.
 
-What a node would have to let go depends on that node alone then. So the nodes are tried out once, all together and in
-arithmetic, and again only where a pod or a nomination came or went. Few nodes are tried out one by one: numbers are
-cheaper there than arrays. Why the others are no candidates is asked only where no node is one.
+The victims on a node then depend on that node alone. So the nodes are tried out once, all together and in arithmetic,
+and again only where a pod or a nomination came or went. Few nodes are tried out one by one: numbers are cheaper there
+than arrays. Why the others are no candidates is asked only where no node is one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterResult, UsagePlugin
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.nominations import KeptNodes
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.post_filtering import FoundCandidates
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
 from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch, reprieved, without
@@ -30,11 +30,11 @@ Size = tuple[int, int]
 
 #: How the trial of a node without potential victims ends; others end with a category.
 _NO_VICTIMS = -2
-#: With more candidates than this, those of the past among them, everything begins anew.
+#: With more candidates than this, including past ones, the cache is rebuilt.
 _CAPACITY = 500_000
-#: For so many sizes of pods the trials are kept.
+#: Trials are kept for this many sizes of pods.
 _SIZES = 64
-#: So many nodes are tried out one by one.
+#: Up to this many nodes are tried out one by one.
 _FEW = 8
 
 
@@ -64,7 +64,7 @@ class ResourceTrials:
         self._number = number
         self._sample: dict[Size, tuple[UsagePlugin, int]] = {}
         self._known = KnownCandidates()
-        self._kept: Recent[Size, _Kept] = Recent(_SIZES)
+        self._kept: LruCache[Size, _Kept] = LruCache(_SIZES)
         self._ends = PerNode.following(kept_nodes, self._filter_without_victims, _SIZES)
         state.cluster.nodes.follow(NodePart.POSITION, self._forget)
         search.follow(self._expire)
@@ -110,7 +110,7 @@ class ResourceTrials:
         return kept.ranked_candidates
 
     def _forget(self) -> None:
-        self._known, self._kept = KnownCandidates(), Recent(_SIZES)
+        self._known, self._kept = KnownCandidates(), LruCache(_SIZES)
 
     def _expire(self, nodes: IntArray) -> None:
         """Candidates on some nodes violate other budgets than before, so other nodes may be better ones."""
@@ -139,7 +139,7 @@ class ResourceTrials:
         return victims
 
     def _try_out_all(self, size: Size, potential: PotentialVictims) -> BoolArray:
-        """The same, all nodes at once."""
+        """Try out all nodes at once."""
         plugin, pod = self._sample[size]
         usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], potential.nodes))
         return reprieved(self._state, plugin, pod, potential, usage)

@@ -26,7 +26,7 @@ from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates, s
 
 _BUDGET: Final = "PodDisruptionBudget"
 _NO_NODES: Final[IntArray] = np.zeros(0, dtype=np.int64)
-#: The pods of so many nodes are looked up node by node.
+#: On up to this many nodes, pods are looked up node by node.
 _FEW = 64
 
 #: How many pods run on some nodes, int64[node], and what they request, int64[resource, node].
@@ -59,7 +59,7 @@ class PotentialVictims:
 # no budget, and neither is one whose disruption the budget knows already. That is not how evictions read a budget.
 # Pods that would exceed ``status.disruptionsAllowed`` are *violating*: they are spared first, but not at any price.
 # Source: filterPodsWithPDBViolation, Kubernetes 1.36.
-class Disruption:
+class VictimBudgets:
     """The budgets of one state, by pod."""
 
     def __init__(self, context: Context) -> None:
@@ -122,7 +122,7 @@ class Disruption:
                 yield each
 
     def _meet_groups(self) -> None:
-        """Find the budgets of groups that have come."""
+        """Find the budgets of new groups."""
         labels, known = self._context.labels, self._known_groups
         self._known_groups = len(labels.groups)
         if known == self._known_groups:
@@ -144,15 +144,15 @@ class VictimSearch:
     def __init__(self, context: Context) -> None:
         self._state = context.state
         self._pods = context.state.cluster.pods
-        self._disruption = Disruption(context)
+        self._disruption = VictimBudgets(context)
         self._followers: list[Callable[[IntArray], object]] = []
 
     def follow(self, follower: Callable[[IntArray], object]) -> None:
-        """Have somebody told, whenever budgets have changed, on which nodes other potential victims violate them."""
+        """Call ``follower`` after budgets changed, with the nodes where other potential victims violate them."""
         self._followers.append(follower)
 
     def catch_up(self) -> None:
-        """Look whether budgets have changed, for those who keep what was found."""
+        """Check whether budgets changed, and call the followers."""
         nodes = self._disruption.catch_up()
         if len(nodes):
             for follower in self._followers:
@@ -213,11 +213,11 @@ def _selection(budget: PodDisruptionBudget) -> tuple[str, LabelSelector | None]:
 
 
 def _said(budget: PodDisruptionBudget) -> tuple[int, Mapping[str, object]]:
-    """What a budget says of these pods now."""
+    """A budget's state now: ``disruptionsAllowed`` and ``disruptedPods``."""
     return budget.status.disruptions_allowed, budget.status.disrupted_pods or {}
 
 
-# All potential victims leave, and in each turn one of each node comes back if the pod still fits beside it. Source:
+# All potential victims leave, and in each turn one of each node returns if the pod still fits next to it. Source:
 # SelectVictimsOnNode, Kubernetes 1.36.
 def without(state: ClusterState, potential: PotentialVictims, usage: Usage) -> Usage:
     """The usage of the nodes without their potential victims; ``usage`` is used up."""

@@ -1,7 +1,7 @@
 """How long a pod waits after an attempt that failed.
 
-The wait doubles with every rejection, up to a maximum. Errors are counted apart, because an API server in trouble says
-nothing of the pod: the wait after an error goes by how many there were in a row. Waits end at whole seconds, so that all
+The wait doubles with every rejection, up to a maximum. Errors are counted apart, because trouble with the API server is
+not the pod's: the wait after an error goes by how many there were in a row. Waits end at whole seconds, so that all
 pods of one second are ordered by priority. Source: backoffQueue, Kubernetes 1.36 with SchedulerPopFromBackoffQ.
 """
 
@@ -23,7 +23,7 @@ class BackoffSettings:
     maximum: float = 10
 
     def duration(self, failures: int) -> float:
-        """Seconds to wait after so many failures, at least one."""
+        """Seconds to wait after a number of failures; at least one failure."""
         return min(self.initial * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), self.maximum)
 
     def ends(self, since: float, failures: int) -> int | None:
@@ -34,5 +34,5 @@ class BackoffSettings:
 
 
 def is_backing_off(ends: int | None, now: float) -> bool:
-    """Whether a wait still goes on: until the second in which it ends is over."""
+    """Whether a wait lasts: until the second in which it ends is over."""
     return ends is not None and ends >= floor(now)

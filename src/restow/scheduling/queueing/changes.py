@@ -1,7 +1,7 @@
-"""From two states of an object to what happened.
+"""Cluster events from two states of an object.
 
-A change is told as precisely as it can be, in the order in which kube-scheduler tells it. Source: PodSchedulingPropertiesChange,
-NodeSchedulingPropertiesChange and the event handlers of the scheduler, Kubernetes 1.36.
+An event is as precise as possible, in the order in which kube-scheduler emits events. Source:
+PodSchedulingPropertiesChange, NodeSchedulingPropertiesChange and the event handlers of the scheduler, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.facts import NodeFacts, PodFacts
 
-#: The kinds that rejected pods wait for, beside nodes and pods.
+#: The kinds that rejected pods wait for, in addition to nodes and pods.
 RESOURCES: Final[Mapping[str, Resource]] = {
     "PersistentVolume": Resource.PERSISTENT_VOLUME,
     "PersistentVolumeClaim": Resource.PERSISTENT_VOLUME_CLAIM,
@@ -74,7 +74,7 @@ def _pod_actions(old: PodFacts, new: PodFacts) -> Iterator[Action]:
         yield Action.UPDATE_POD_SCALE_DOWN
     if old.gates and not new.gates:
         yield Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-    # The API server lets nobody change or remove one.
+    # The API server lets no one change or remove one.
     if len(old.tolerations) != len(new.tolerations):
         yield Action.UPDATE_POD_TOLERATION
 

@@ -15,7 +15,7 @@ from restow.scheduling.framework.cluster_events import ClusterEvent
 
 
 class InFlight:
-    """The attempts that go on, by key of the pod, and the events since the oldest of them began."""
+    """Running attempts by key of the pod, and the events since the oldest of them began."""
 
     def __init__(self) -> None:
         #: How many events there had been when an attempt began, oldest attempt first.
@@ -31,11 +31,11 @@ class InFlight:
         return len(self._began)
 
     def begin(self, key: str) -> None:
-        """An attempt begins."""
+        """Record that an attempt begins."""
         self._began[key] = self._forgotten + len(self._events)
 
     def note(self, event: ClusterEvent) -> None:
-        """Something happens; nobody needs to know where no attempt goes on."""
+        """Record an event, if any attempt is running."""
         if self._began:
             self._events.append(event)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from restow.scheduling.framework.facts import PodFacts
 
 
-class Place(StrEnum):
+class QueuePlace(StrEnum):
     """Where in the queue a pod is, as metrics call it."""
 
     ACTIVE = "active"
@@ -51,7 +51,7 @@ class QueuedPod:
 
     @property
     def failures(self) -> int:
-        """What the wait before the next attempt goes by."""
+        """The number of failures that the wait before the next attempt depends on."""
         return self.errors or self.rejections
 
     @property
@@ -60,7 +60,7 @@ class QueuedPod:
         return -self.pod.priority, self.since, self.number
 
     def failed(self, rejected_by: frozenset[str], now: float) -> QueuedPod:
-        """The same after an attempt that ended with these rejections, or, without any, in an error."""
+        """The pod after an attempt that ended with these rejections or, without any, in an error."""
         return replace(
             self,
             since=now,

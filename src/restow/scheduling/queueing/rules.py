@@ -1,4 +1,4 @@
-"""What the plugins of the profiles say of waiting pods: which may be tried at all, and which events help which.
+"""Queueing rules of the plugins in the profiles: which pods may be tried at all, and which events help which.
 
 The queue knows no plugin by name. Source: isPodWorthRequeuing and runPreEnqueuePlugins, Kubernetes 1.36.
 """
@@ -39,7 +39,7 @@ class QueueingRules:
         #: The uids of the pods whose victims are still being deleted.
         self._preempting = preempting
 
-    def hears(self, plugin: str, event: ClusterEvent) -> bool:
+    def is_registered(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether a plugin waits for such events in some profile."""
         return any(interest.covers(event) for each in self._profiles.values() for interest in each.interests_of(plugin))
 
@@ -76,7 +76,7 @@ class QueueingRules:
         return self._profiles.get(pod.scheduler, _NO_RULES)
 
 
-#: Of pods that name no profile: whatever rejected them, anything may help.
+#: Rules of pods that name no profile: any event may help them.
 _NO_RULES = ProfileRules()
 
 

@@ -1,17 +1,17 @@
 """The scheduling queue: which pod is tried next.
 
 A pod is in one place. *Active* pods are tried in order of priority, then of how long they have waited. A pod that was
-rejected becomes *unschedulable* until an event comes that one of the plugins that rejected it can hope for; from there it
-goes back to the active ones, by way of *backoff* while its wait lasts. Where an attempt ends in an error it goes to backoff
-at once. When no pod is active, one in backoff is tried early, unless it waits because of an error. Who has been unschedulable
-for five minutes is tried again whatever has happened.
+rejected becomes *unschedulable* until an event that one of the plugins that rejected it is registered for; then it
+returns to the active ones, by way of *backoff* while its wait lasts. After an attempt that ends in an error it goes to
+backoff at once. When no pod is active, one in backoff is tried early, unless it waits because of an error. A pod that
+was unschedulable for five minutes is tried again without any event.
 
-There is no I/O and no clock: ``now`` is an argument, in seconds of any clock that does not go back; waits end at its whole
-seconds. What is due by then is done before anything else. Source: PriorityQueue, Kubernetes 1.36.
+There is no I/O and no clock: ``now`` is an argument, in seconds of any clock that does not go back; waits end at its
+whole seconds. What is due by then is done before anything else. Source: PriorityQueue, Kubernetes 1.36.
 
-A pod that ``pop`` returns is in flight: what happens from then on is remembered for it, until ``requeue`` puts it back after
-an attempt that failed, ``done`` says that it is being bound (it may still be put back), or ``delete`` that it has a node or
-is gone.
+A pod that ``pop`` returns is in flight: what happens from then on is remembered for it, until ``requeue`` puts it back
+after an attempt that failed, ``done`` says that it is being bound (it may still be put back), or ``delete`` that it has
+a node or is gone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from restow.scheduling.queueing.backoff import BackoffSettings, is_backing_off
 from restow.scheduling.queueing.changes import own_changes
 from restow.scheduling.queueing.in_flight import InFlight
 from restow.scheduling.queueing.ordered import OrderedKeys
-from restow.scheduling.queueing.queued_pod import Place, QueuedPod
+from restow.scheduling.queueing.queued_pod import QueuedPod, QueuePlace
 from restow.scheduling.queueing.rules import QueueingRules
 from restow.scheduling.queueing.unschedulable import UnschedulablePods
 
@@ -62,7 +62,7 @@ class SchedulingQueue:
     """The pods that wait for a node; it changes with each of its methods."""
 
     def __init__(self, rules: QueueingRules, now: float, settings: QueueSettings | None = None) -> None:
-        #: What the plugins say of waiting pods.
+        #: The plugins' rules for waiting pods.
         self.rules = rules
         self._settings = settings or QueueSettings()
         self._started = now
@@ -75,7 +75,7 @@ class SchedulingQueue:
         self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         #: How many pods came to which place, and why. Source: scheduler_queue_incoming_pods_total.
-        self.incoming: Counter[tuple[Place, str]] = Counter()
+        self.incoming: Counter[tuple[QueuePlace, str]] = Counter()
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -88,26 +88,26 @@ class SchedulingQueue:
         """A pod; None where it is not in the queue."""
         return self._pods.get(key)
 
-    def place(self, key: str) -> Place:
+    def place(self, key: str) -> QueuePlace:
         """Where a pod of the queue is."""
         if key in self._active:
-            return Place.ACTIVE
+            return QueuePlace.ACTIVE
         if key in self._backoff or key in self._error_backoff:
-            return Place.BACKOFF
+            return QueuePlace.BACKOFF
         if key in self._unschedulable:
-            return Place.GATED if self._pods[key].gated_by else Place.UNSCHEDULABLE
-        return Place.IN_FLIGHT
+            return QueuePlace.GATED if self._pods[key].gated_by else QueuePlace.UNSCHEDULABLE
+        return QueuePlace.IN_FLIGHT
 
-    def lengths(self) -> dict[Place, int]:
+    def lengths(self) -> dict[QueuePlace, int]:
         """How many pods are where. Source: scheduler_pending_pods."""
         backoff, gated = len(self._backoff) + len(self._error_backoff), self._unschedulable.gated
         waiting = len(self._active) + backoff + len(self._unschedulable)
         return {
-            Place.ACTIVE: len(self._active),
-            Place.BACKOFF: backoff,
-            Place.UNSCHEDULABLE: len(self._unschedulable) - gated,
-            Place.GATED: gated,
-            Place.IN_FLIGHT: len(self._pods) - waiting,
+            QueuePlace.ACTIVE: len(self._active),
+            QueuePlace.BACKOFF: backoff,
+            QueuePlace.UNSCHEDULABLE: len(self._unschedulable) - gated,
+            QueuePlace.GATED: gated,
+            QueuePlace.IN_FLIGHT: len(self._pods) - waiting,
         }
 
     def events_in_flight(self) -> Counter[str]:
@@ -120,12 +120,12 @@ class SchedulingQueue:
         return self._settings.backoff.ends(queued.since, queued.failures)
 
     def due(self, key: str) -> float | None:
-        """When a pod of the queue is active again whatever happens; None where it is, is in flight, or waits for its gate."""
+        """When a queued pod becomes active at the latest; None if it is active, in flight or gated."""
         match self.place(key):
-            case Place.BACKOFF:
+            case QueuePlace.BACKOFF:
                 ends = self.backoff_ends(key)
                 return None if ends is None else ends + 1.0
-            case Place.UNSCHEDULABLE:
+            case QueuePlace.UNSCHEDULABLE:
                 return self._flush_after(self._pods[key].since)
             case _:
                 return None
@@ -146,12 +146,12 @@ class SchedulingQueue:
             return
         changed = self._pods[queued.key] = replace(queued, pod=pod)
         place = self.place(queued.key)
-        if place in (Place.UNSCHEDULABLE, Place.GATED):
+        if place in (QueuePlace.UNSCHEDULABLE, QueuePlace.GATED):
             self._unschedulable.put(changed)
             event = next((each for each in own_changes(queued.pod, pod) if self.rules.helps(each, changed)), None)
             if event is not None:
                 self._wake(changed, event.label, now)
-        elif place is Place.IN_FLIGHT:
+        elif place is QueuePlace.IN_FLIGHT:
             if queued.key in self._in_flight:
                 for event in own_changes(queued.pod, pod):
                     self._in_flight.note(event)
@@ -173,7 +173,7 @@ class SchedulingQueue:
             first = self._backoff.first()
             if first is None:
                 return None
-            self.incoming[Place.ACTIVE, POP_FROM_BACKOFF] += 1
+            self.incoming[QueuePlace.ACTIVE, POP_FROM_BACKOFF] += 1
         queued = self._pods[first[0]]
         self._take_out(queued.key)
         tried = self._pods[queued.key] = replace(queued, attempts=queued.attempts + 1)
@@ -190,7 +190,7 @@ class SchedulingQueue:
         A pod that is no longer in flight stays where it is.
         """
         self._advance(now)
-        if key not in self._pods or self.place(key) is not Place.IN_FLIGHT:
+        if key not in self._pods or self.place(key) is not QueuePlace.IN_FLIGHT:
             return
         failed = self._pods[key] = self._pods[key].failed(rejected_by, now)
         may_fit = self._may_fit_now(failed)
@@ -205,24 +205,24 @@ class SchedulingQueue:
         self._advance(now)
         about = getattr(event.new if event.new is not None else event.old, "uid", "")
         helped = self._unschedulable.helped(
-            lambda plugin: self.rules.hears(plugin, event), lambda queued: self._is_helped(queued, event), about
+            lambda plugin: self.rules.is_registered(plugin, event), lambda queued: self._is_helped(queued, event), about
         )
         for queued in helped:
             self._wake(queued, event.label, now)
         self._in_flight.note(event)
 
     def activate(self, key: str, now: float) -> None:
-        """Have a pod tried again at once, whatever it waits for, unless a plugin does not let it."""
+        """Try a pod again at once, without any event, unless a plugin gates it."""
         self._advance(now)
         queued = self._pods.get(key)
         if queued is None:
             return
         match self.place(key):
-            case Place.IN_FLIGHT:
+            case QueuePlace.IN_FLIGHT:
                 self._in_flight.note(ClusterEvent(Resource.ANY, Action.ALL, new=queued.pod, special=FORCE_ACTIVATE))
-            case Place.BACKOFF:
+            case QueuePlace.BACKOFF:
                 self._to_active(queued, FORCE_ACTIVATE, now)
-            case Place.UNSCHEDULABLE | Place.GATED:
+            case QueuePlace.UNSCHEDULABLE | QueuePlace.GATED:
                 self._to_active(self._checked(queued), FORCE_ACTIVATE, now)
 
     def next_wakeup(self, now: float) -> float | None:
@@ -278,7 +278,7 @@ class SchedulingQueue:
         if queued.first_active is None:
             queued = self._pods[queued.key] = replace(queued, first_active=now)
         self._active.put(queued.key, queued.order)
-        self.incoming[Place.ACTIVE, label] += 1
+        self.incoming[QueuePlace.ACTIVE, label] += 1
 
     def _to_backoff(self, queued: QueuedPod, label: str) -> None:
         if queued.gated_by:
@@ -286,11 +286,11 @@ class SchedulingQueue:
             return
         self._take_out(queued.key)
         self._reorder_backoff(queued)
-        self.incoming[Place.BACKOFF, label] += 1
+        self.incoming[QueuePlace.BACKOFF, label] += 1
 
     def _put_aside(self, queued: QueuedPod, label: str) -> None:
         if queued.key not in self._unschedulable:
-            self.incoming[Place.UNSCHEDULABLE, label] += 1
+            self.incoming[QueuePlace.UNSCHEDULABLE, label] += 1
         self._take_out(queued.key)
         self._unschedulable.put(queued)
 

@@ -63,13 +63,17 @@ class UnschedulablePods:
             for plugin in _listening(queued):
                 del self._by_plugin[plugin][kind]
 
-    def helped(self, hears: Callable[[str], bool], helps: Callable[[QueuedPod], bool], about: str) -> list[QueuedPod]:
-        """The pods that something helps, in the order in which they came.
+    def helped(
+        self, is_registered: Callable[[str], bool], helps: Callable[[QueuedPod], bool], about: str
+    ) -> list[QueuedPod]:
+        """The pods that an event helps, in the order in which they came.
 
-        ``hears`` says whether a plugin waits for such things, ``helps`` whether it helps a pod. ``about`` is the key of the
-        pod that it is about: that one is asked on its own.
+        ``is_registered`` says whether a plugin waits for such events, ``helps`` whether it helps a pod. ``about`` is
+        the key of the pod that the event is about: that one is asked on its own.
         """
-        kinds = dict.fromkeys(kind for plugin, kinds in self._by_plugin.items() if hears(plugin) for kind in kinds)
+        kinds = dict.fromkeys(
+            kind for plugin, kinds in self._by_plugin.items() if is_registered(plugin) for kind in kinds
+        )
         found: list[QueuedPod] = []
         for kind in kinds:
             alike = self._alike[kind]
@@ -96,7 +100,7 @@ class UnschedulablePods:
 
 
 def _listening(queued: QueuedPod) -> frozenset[str]:
-    """Whose events a pod hears of."""
+    """The plugins whose events a pod gets."""
     return frozenset((queued.gated_by,)) if queued.gated_by else queued.rejected_by
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from restow.scheduling.queueing.queued_pod import Place, QueuedPod
+from restow.scheduling.queueing.queued_pod import QueuedPod, QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 
 
@@ -17,23 +17,23 @@ def why_waiting(queue: SchedulingQueue, key: str, now: float) -> tuple[str, ...]
 
 def _sentences(queue: SchedulingQueue, queued: QueuedPod, now: float) -> Iterator[str]:
     place = queue.place(queued.key)
-    if place is Place.IN_FLIGHT:
+    if place is QueuePlace.IN_FLIGHT:
         yield f"Attempt {queued.attempts} is going on."
         return
     if queued.attempts:
         yield f"{_attempts(queued.attempts)}, {_outcome(queued)}."
-    if place is Place.ACTIVE:
+    if place is QueuePlace.ACTIVE:
         yield "It is tried when its turn comes."
-    elif place is Place.GATED:
+    elif place is QueuePlace.GATED:
         yield f"It is not tried: {queued.gated_by} says {queue.rules.why_gated(queued) or 'nothing any more'}."
     else:
         yield from _until(queue, queued, place, now)
 
 
-def _until(queue: SchedulingQueue, queued: QueuedPod, place: Place, now: float) -> Iterator[str]:
+def _until(queue: SchedulingQueue, queued: QueuedPod, place: QueuePlace, now: float) -> Iterator[str]:
     due = queue.due(queued.key)
     at_most = "" if due is None else f" in {max(ceil(due - now), 0)} s at the latest"
-    if place is Place.BACKOFF:
+    if place is QueuePlace.BACKOFF:
         yield f"The next attempt is made{at_most}."
         return
     for words in dict.fromkeys(queue.rules.waits_for(queued)):

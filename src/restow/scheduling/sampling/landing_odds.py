@@ -1,15 +1,15 @@
 """How probable it is that a pod lands on each of the nodes that could win.
 
 Two things are left to chance when kube-scheduler places a pod: where its search for feasible nodes begins, and which of
-several nodes with the best score it takes. The search begins where the last one ended, and nobody outside the scheduler
-knows where that was: every place in the visiting order is taken to be equally probable. So a window that begins at a
-feasible node is as probable as there are nodes from the feasible one before it up to this one. Within a window each
-of the nodes with the best score is taken to be equally probable; kube-scheduler 1.36 decides by the order in which its
-workers report them, which nobody can know either.
+several nodes with the best score it takes. The search begins where the last one ended, which is unknown outside the
+scheduler: every place in the visiting order is taken to be equally probable. So a window that begins at a feasible node
+is as probable as there are nodes from the feasible one before it up to this one. Within a window each of the nodes with
+the best score is taken to be equally probable; kube-scheduler 1.36 decides by the order in which its workers report
+them, which is unknown too.
 
-The odds are exact for these assumptions where windows have few different scales (``scheduling.sampling.relative_scores``). Where
-nearly every window has a scale of its own, some windows stand for those around them. Source: schedulePod and
-selectHost, Kubernetes 1.36.
+The odds are exact for these assumptions where windows have few different scales
+(``scheduling.sampling.relative_scores``). Where nearly every window has a scale of its own, some windows stand for
+those around them. Source: schedulePod and selectHost, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class LandingOdds:
 
     @staticmethod
     def unknown(nodes: IntArray) -> LandingOdds:
-        """Nobody knows more than that one of the nodes wins: of each that is at least 0 and at most 1."""
+        """Only that one of the nodes wins is known: each has a probability between 0 and 1."""
         return LandingOdds(nodes, lambda: (np.zeros(len(nodes)), 1.0), is_known=False)
 
     def as_far_as_known(self, nodes: IntArray) -> LandingOdds:
-        """The same where something is missing that scores depend on, so that any of more nodes could win."""
+        """The odds when data that scores depend on is missing, so that any of more nodes could win."""
 
         def estimate() -> Estimate:
             probability, missed = self._estimated

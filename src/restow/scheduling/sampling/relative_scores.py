@@ -1,9 +1,9 @@
 """Scores that depend on the other feasible nodes, for schedulers that look at only some of those.
 
-Nodes stand in the order in which they are visited, and are scored in every window of so many of them. Windows that have
-the same *scale* (the extremes by which raw scores are normalised, for instance) score a node alike, and nodes of the same
-*kind* (the same raw score, for instance) score alike in each window. Scales and kinds are few where windows and nodes
-are many.
+Nodes stand in the order in which they are visited, and are scored in every window of a fixed size. Windows that have
+the same *scale* (the extremes by which raw scores are normalised, for instance) score a node alike, and nodes of the
+same *kind* (the same raw score, for instance) score alike in each window. Scales and kinds are few where windows and
+nodes are many.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, ScorePlugin, Scores
 from restow.scheduling.sampling import windows
-from restow.scheduling.sampling.windows import Runs
+from restow.scheduling.sampling.windows import WindowRuns
 
 #: Values within so wide a range are never sorted.
 _NARROW = 256
@@ -30,7 +30,7 @@ class WindowScores:
     #: 0..100 by scale and kind, right for the kinds that windows of the scale have.
     table: Scores
     #: The scale of each window.
-    of_window: Runs
+    of_window: WindowRuns
 
 
 class RelativeScores(Protocol):
@@ -100,7 +100,7 @@ class Ranged:
         return clipped(np.array(scores), of_window)
 
 
-def clipped(scores: Scores, of_window: Runs) -> WindowScores:
+def clipped(scores: Scores, of_window: WindowRuns) -> WindowScores:
     """By scale; kinds that windows of a scale do not have may have been normalised to anything."""
     return WindowScores(np.minimum(np.maximum(scores, 0), MAX_SCORE), of_window)
 
@@ -131,7 +131,7 @@ class AddedScores:
     #: The kind of each entry in all respects.
     kinds: IntArray
     #: The scale of each window in all respects.
-    scale: windows.Runs
+    scale: windows.WindowRuns
     #: By scale and kind; the highest or the lowest possible where windows of the scale have no entry of the kind.
     table: Scores
     #: The lowest and the highest of all scales.

@@ -1,7 +1,7 @@
-"""Windows: what every run of so many consecutive entries of an array has in common.
+"""Windows: what every run of ``size`` consecutive entries of an array has in common.
 
-Most functions take an array of n entries and the size of a window, from 1 to n, and return an entry for each of the
-n - size + 1 windows. None of them loops over windows. Narrow integers take less time.
+Most functions take an array of n entries and the size of a window, from 1 to n, and return an entry for each of the n -
+size + 1 windows. None of them loops over windows. Narrow integers take less time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def bits(count: int) -> Integers:
 
 
 @dataclass(slots=True, frozen=True)
-class Runs:
+class WindowRuns:
     """Windows one after the other that have a number in common."""
 
     numbers: IntArray
@@ -70,17 +70,17 @@ class Runs:
         return self.numbers.repeat(self.bounds[1:] - self.bounds[:-1])
 
 
-def unions(values: Integers, size: int) -> tuple[tuple[int, ...], Runs]:
+def unions(values: Integers, size: int) -> tuple[tuple[int, ...], WindowRuns]:
     """The distinct unions of the bits of each window's entries, and which of them each window has."""
     found = _merged(np.bitwise_or, values, size)
     bounds = np.array([0, *((found[1:] != found[:-1]).nonzero()[0] + 1).tolist(), len(found)])
     numbers: dict[int, int] = {}
     runs = [numbers.setdefault(each, len(numbers)) for each in found[bounds[:-1]].tolist()]
-    return tuple(numbers), Runs(np.array(runs), bounds)
+    return tuple(numbers), WindowRuns(np.array(runs), bounds)
 
 
 def narrow(values: Integers) -> Integers:
-    """The same integers in less space, with room to add as many others, where they are small enough for that."""
+    """Store small integers in less space, with room to add as many others."""
     most = max(-int(values.min(initial=0)), int(values.max(initial=0)))
     return values.astype(next((narrower for bound, narrower in _NARROW if most < bound), values.dtype))
 
@@ -115,13 +115,13 @@ def distinct(values: IntArray, counted: BoolArray, size: int) -> IntArray:
     return counts
 
 
-def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], Runs]:
+def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], WindowRuns]:
     """The distinct columns of int64[row, window], at least one row, and which of them each window has."""
     starts = np.flatnonzero(reduce(np.logical_or, (row[1:] != row[:-1] for row in rows))) + 1
     bounds = np.concatenate(([0], starts, [rows.shape[1]]))
     numbers: dict[tuple[int, ...], int] = {}
     runs = [numbers.setdefault(tuple(column), len(numbers)) for column in rows[:, bounds[:-1]].T.tolist()]
-    return list(numbers), Runs(np.array(runs), bounds)
+    return list(numbers), WindowRuns(np.array(runs), bounds)
 
 
 def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:
@@ -132,10 +132,10 @@ def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:
 
 
 def _everywhere(values: IntArray, size: int) -> bool:
-    """Whether it is plain that each window has all of the values, which are less than 63.
+    """Whether each window plainly has all of the values, which are less than 63.
 
-    A window has a whole block of half its size, wherever it begins. If all blocks have the same values, and those are
-    all that there are, so has every window.
+    A window has a whole block of half its size, at any start. If all blocks have the same values, and there are no
+    others, every window has them too.
     """
     half = (size + 1) // 2
     bits = _BIT[values]

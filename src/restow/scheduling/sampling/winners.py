@@ -26,7 +26,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.nodes import NodePart, Nodes
 from restow.scheduling.framework.extension_points import Scores
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.landing_odds import Estimate, LandingOdds, Weights, shares, window_weights
@@ -47,9 +47,9 @@ _ZONE = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
 
 
 def feasible_to_find(nodes: int, percentage: int = 0) -> int:
-    """After how many feasible nodes of so many the search ends.
+    """After how many feasible nodes the search ends, out of ``nodes``.
 
-    ``percentage`` is percentageOfNodesToScore; 0 is the default, a share that falls as clusters grow.
+    ``percentage`` is ``percentageOfNodesToScore``; 0 is the default, a share that falls as clusters grow.
     """
     if nodes < _LEAST:
         return nodes
@@ -75,7 +75,7 @@ class Sampling:
         self._relative = [(each.plugin, each.weight) for each in plugins if isinstance(each.plugin, RelativePlugin)]
         self._percentage = percentage
         #: By the feasible nodes, of which sets recur.
-        self._feasible: Recent[bytes, _Visited] = Recent(_CAPACITY)
+        self._feasible: LruCache[bytes, _Visited] = LruCache(_CAPACITY)
         nodes.follow(NodePart.POSITION | NodePart.LABELS, self._forget)
 
     def found(self, feasible: BoolArray, allowed: BoolArray | None, start: int) -> tuple[IntArray, int]:
@@ -106,7 +106,7 @@ class Sampling:
         return self._in_windows(pod, ranking, size)
 
     def _forget(self) -> None:
-        self._feasible = Recent(_CAPACITY)
+        self._feasible = LruCache(_CAPACITY)
         for name in ("_order", "_place"):
             self.__dict__.pop(name, None)
 
@@ -158,7 +158,7 @@ class Sampling:
 
 
 def _by_node(visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc, nodes: int) -> npt.NDArray[Any]:
-    """What is said of entries in visiting order, by node; the first ones stand there twice."""
+    """Values in visiting order, by node; the first ones stand there twice."""
     count = len(visited)
     once = entries[:count].copy()
     again = entries[count:]

@@ -39,14 +39,14 @@ _SUCCESSORS = {
     _CINDER: "cinder.csi.openstack.org",
     _PORTWORX: "pxd.portworx.com",
 }
-#: The zone of a GCE disk that does not tell.
+#: The zone of a GCE disk that names none.
 _NO_ZONE = "UNSPECIFIED"
 #: Built-in drivers whose volumes never count.
 _UNCOUNTED = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
 
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
-#: The label that tells the zone to a driver's successor, by the field of the volume.
+#: The label that names the zone for a driver's successor, by the field of the volume.
 _ZONE_LABELS = {
     "gce_persistent_disk": ("kubernetes.io/gce-pd", "topology.gke.io/zone"),
     "aws_elastic_block_store": ("kubernetes.io/aws-ebs", "topology.ebs.csi.aws.com/zone"),
@@ -61,9 +61,9 @@ class Attachable(NamedTuple):
     handle: str
 
 
-# Such a volume tells its zone by Kubernetes' own label, in its node affinity or in its labels; the CSI driver asks
-# for a label of its own on the node instead. Which drivers were replaced on a node stands in an annotation of its
-# CSINode. Source: csi-translation-lib and VolumeBinding, Kubernetes 1.36.
+# Such a volume names its zone by Kubernetes' own label, in its node affinity or in its labels; the CSI driver asks for
+# a label of its own on the node instead. Which drivers were replaced on a node stands in an annotation of its CSINode.
+# Source: csi-translation-lib and VolumeBinding, Kubernetes 1.36.
 class Migration:
     """On which nodes of a cluster which built-in drivers are replaced."""
 

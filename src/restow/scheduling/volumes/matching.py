@@ -41,7 +41,7 @@ _NONE = "kubernetes.io/no-provisioner"
 
 
 @dataclass(slots=True, frozen=True)
-class Match:
+class VolumeMatch:
     """What one claim would get: the volume with the number ``chosen[node]``, or NO_VOLUME."""
 
     claim: PersistentVolumeClaim
@@ -61,7 +61,7 @@ class Match:
 
 
 @dataclass(slots=True, frozen=True)
-class Offer:
+class VolumeOffer:
     """The volumes that exist, and what is known of them."""
 
     #: The volumes of the class of a claim.
@@ -96,9 +96,9 @@ class Provisioning:
         return known
 
     def has_room(self, claim: PersistentVolumeClaim) -> BoolArray:
-        """Where storage is left for the claim, bool[node]; everywhere, if its driver does not tell."""
+        """Where storage is left for the claim, bool[node]; everywhere if its driver does not report it."""
         storage_class = self._storage.storage_class(class_of_claim(claim))
-        if storage_class is None or not self._tells_capacity(storage_class.provisioner) or not _says_size(claim):
+        if storage_class is None or not self._publishes_capacity(storage_class.provisioner) or not _says_size(claim):
             return np.ones(len(self._nodes), dtype=bool)
         room = np.zeros(len(self._nodes), dtype=bool)
         capacities: Mapping[tuple[str, str], CSIStorageCapacity] = self._cluster.kind("CSIStorageCapacity")
@@ -107,7 +107,7 @@ class Provisioning:
                 room |= self._reach_of(key, capacity)
         return room
 
-    def _tells_capacity(self, driver: str) -> bool:
+    def _publishes_capacity(self, driver: str) -> bool:
         found: CSIDriver | None = self._cluster.kind("CSIDriver").get(("", driver))
         return found is not None and bool(found.spec.storage_capacity)
 
@@ -118,9 +118,9 @@ class Provisioning:
         return known
 
 
-def match_claims(claims: Sequence[PersistentVolumeClaim], offer: Offer, nodes: int) -> list[Match]:
+def match_claims(claims: Sequence[PersistentVolumeClaim], offer: VolumeOffer, nodes: int) -> list[VolumeMatch]:
     """What each claim would get on each of the nodes, in order of the requests."""
-    matches: list[Match] = []
+    matches: list[VolumeMatch] = []
     for claim in sorted(claims, key=requested):
         matches.append(_match(claim, offer, matches, nodes))
     return matches
@@ -140,7 +140,7 @@ def _size(amounts: Mapping[str, WireQuantity]) -> int:
     return parse_quantity(amounts[_STORAGE]).nano if _STORAGE in amounts else 0
 
 
-def _match(claim: PersistentVolumeClaim, offer: Offer, earlier: Sequence[Match], nodes: int) -> Match:
+def _match(claim: PersistentVolumeClaim, offer: VolumeOffer, earlier: Sequence[VolumeMatch], nodes: int) -> VolumeMatch:
     own, free = _candidates(claim, offer)
     candidates = [*own, *free]
     chosen = np.full(nodes, NO_VOLUME)
@@ -154,10 +154,12 @@ def _match(claim: PersistentVolumeClaim, offer: Offer, earlier: Sequence[Match],
         undecided &= ~eligible
         if not undecided.any():
             break
-    return Match(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)})
+    return VolumeMatch(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)})
 
 
-def _candidates(claim: PersistentVolumeClaim, offer: Offer) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
+def _candidates(
+    claim: PersistentVolumeClaim, offer: VolumeOffer
+) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
     """The volumes reserved for a claim, and the free ones that will do, smallest first."""
     own, free = [], []
     for volume in offer.of_claim(claim):
@@ -243,6 +245,6 @@ def _is_enough(capacity: CSIStorageCapacity, claim: PersistentVolumeClaim) -> bo
 
 
 def size_limit(capacity: CSIStorageCapacity) -> int | None:
-    """How many bytes a volume can have that is made of it; None where it does not say."""
+    """The largest volume in bytes that this capacity has room for; None if it does not say."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if limit is None else parse_quantity(limit).value()

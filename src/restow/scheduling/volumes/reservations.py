@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.snapshot import Key
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.following import Follower
@@ -45,7 +45,7 @@ class Reservations:
     def __init__(self, state: ClusterState, reserve: Callable[[int, int], Reservation | None]) -> None:
         self._reserve = reserve
         self._by_pod: dict[int, Reservation] = {}
-        #: What each pod had whenever it left, the last time last.
+        #: What each pod had each time it left, latest last.
         self._given_up: dict[int, list[Reservation | None]] = defaultdict(list)
         self._count = 0
         #: Counts the changes of what is reserved.
@@ -54,7 +54,7 @@ class Reservations:
         #: Takes note of everything that happened since the last time, in its order.
         self.refresh = Follower(state, self._note).catch_up
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: NodeChange) -> None:
         pod, before = change.pod, self._by_pod.pop(change.pod, None)
         if change.present > 0:
             after = self._returned(pod) if change.undone else self._made(pod, change.node)

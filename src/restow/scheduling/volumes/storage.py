@@ -108,5 +108,5 @@ def is_bound(claim: PersistentVolumeClaim) -> bool:
 
 
 def not_found(resource: str, name: str) -> Outcome:
-    """What is said of an object that is missing; ``resource`` is its kind in lower case, with its group."""
+    """The message about a missing object; ``resource`` is its kind in lower case, with its group."""
     return Outcome((f'{resource} "{name}" not found',), unresolvable=True)

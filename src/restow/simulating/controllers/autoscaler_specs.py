@@ -27,14 +27,14 @@ class ScaleTarget(Struct, frozen=True, rename="camel"):
 
 
 class MetricTarget(Struct, frozen=True, rename="camel"):
-    """What pods shall use on average."""
+    """The average usage of pods to aim at."""
 
     average_utilization: Int32 | None = None
     average_value: WireQuantity | None = None
 
 
 class ResourceMetric(Struct, frozen=True, rename="camel"):
-    """A resource, and how much of it pods shall use."""
+    """A resource, and how much of it pods should use."""
 
     name: str
     target: MetricTarget
@@ -148,8 +148,8 @@ def tolerance_of(spec: AutoscalerSpec, default: float) -> Tolerance:
     """What changes nothing in each direction."""
     if spec.behavior is None:
         return Tolerance(default, default)
-    told = (spec.behavior.scale_down.tolerance, spec.behavior.scale_up.tolerance)
-    return Tolerance(*(default if each is None else parse_quantity(each).nano / NANO_PER_UNIT for each in told))
+    tolerances = (spec.behavior.scale_down.tolerance, spec.behavior.scale_up.tolerance)
+    return Tolerance(*(default if each is None else parse_quantity(each).nano / NANO_PER_UNIT for each in tolerances))
 
 
 def _rules(written: WrittenRules, default: ScalingRules) -> ScalingRules:

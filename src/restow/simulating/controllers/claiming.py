@@ -1,4 +1,4 @@
-"""Which objects are a controller's: it adopts what its selector matches and nobody controls, and releases the rest.
+"""Claiming: a controller adopts orphans that its selector matches, and releases what it no longer matches.
 
 Source: controller_ref_manager, Kubernetes 1.36.
 """
@@ -35,7 +35,7 @@ def _controls(controller: Any, each: Any) -> bool:
 
 
 def _release(store: Store, controller: Any, each: Any) -> bool:
-    """Let go what the selector does not match any more; False: it is not kept."""
+    """Release an object that the selector no longer matches; False: it is not kept."""
     if not each.metadata.is_terminating:
         others = (owner for owner in each.metadata.owner_references if owner.uid != controller.metadata.uid)
         metadata = structs.replace(each.metadata, owner_references=tuple(others) or None)

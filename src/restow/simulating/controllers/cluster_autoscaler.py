@@ -1,10 +1,13 @@
-"""A simple cluster autoscaler: groups of nodes that grow for pods that fit nowhere, and shrink where nodes stand idle.
+"""A simple cluster autoscaler: groups of nodes that grow for unschedulable pods and shrink when nodes are idle.
 
-Up: pods that are found unschedulable are placed, one after the other, on the cluster as it would be with the nodes that
-are on their way, and then with further nodes of the first group that one of them fits on; all of them come after a while.
-Down: a node of which little is requested for long goes, if whoever is on it may be moved and fits elsewhere. It is
-tainted, its pods are evicted, and it is gone when they are. Of the real one there are no expanders, balanced groups,
-priorities of pods or prices here, and one node goes at a time. Source: cluster-autoscaler 1.36, with its defaults.
+Up: unschedulable pods are placed, one after the other, on the cluster with the nodes that are on their way, and then
+with further nodes of the first group that one of them fits on; all of them come after a while.
+
+Down: a node with few requests for long is removed if its pods may be moved and fit elsewhere. It is tainted, its pods
+are evicted, and it is gone when they are.
+
+There are no expanders, balanced groups, priorities of pods or prices here, and one node goes at a time. Source:
+cluster-autoscaler 1.36, with its defaults.
 """
 
 from __future__ import annotations
@@ -26,12 +29,12 @@ from restow.kube.timestamps import SECOND
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.simulating.cluster_view import as_read
 from restow.simulating.controllers.removable_pods import may_be_moved, stays_with_node
 from restow.simulating.eviction import evict
 from restow.simulating.indexes import key_of
+from restow.simulating.simulated_cluster import as_read
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 NAME: Final = "cluster-autoscaler"
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -97,7 +100,7 @@ class _Trial:
         self.state.create_node(read_node(as_read("Node", node)).row)
 
     def place(self, pod: int) -> bool:
-        """Have a pod be on the first node where it fits, if there is one."""
+        """Place a pod on the first node where it fits, if there is one."""
         fitting = self.schedulers.fitting(pod) if self.schedulers.knows(pod) else np.zeros(0, dtype=bool)
         if fitting.any():
             self.state.place(pod, int(np.flatnonzero(fitting)[0]))
@@ -106,12 +109,12 @@ class _Trial:
 
 @dataclass(slots=True)
 class ClusterAutoscaler:
-    """The controller."""
+    """The controller in the simulation."""
 
     simulation: Simulation
     settings: ClusterAutoscalerSettings
     profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
-    #: Told of each node that comes or goes, before it does; and of each pod that is evicted.
+    #: ``listeners`` are called before a node comes or goes, ``evicted`` with each evicted pod.
     listeners: list[Callable[[GroupScaled], None]] = field(default_factory=list)
     evicted: list[Callable[[Pod], None]] = field(default_factory=list)
     #: The nodes that are on their way, and the one that is being removed.
@@ -125,10 +128,10 @@ class ClusterAutoscaler:
     def start(self) -> None:
         """Look again and again."""
         for kind in ("Pod", "Node", "PodDisruptionBudget"):
-            self.simulation.store.subscribe(kind, self._hear)
-        self.simulation.agenda.every(self.settings.scan_interval, self._scan)
+            self.simulation.store.subscribe(kind, self._on_event)
+        self.simulation.clock.every(self.settings.scan_interval, self._scan)
 
-    def _hear(self, _event: Event) -> None:
+    def _on_event(self, _event: ObjectEvent) -> None:
         self._has_changed = True
 
     def _scan(self) -> None:
@@ -139,7 +142,7 @@ class ClusterAutoscaler:
         self._scale_down()
 
     def _size(self, group: NodeGroup) -> int:
-        """How many nodes a group has or will have."""
+        """How many nodes a group has, including those on their way."""
         nodes = [*self.simulation.store.list("Node"), *self._coming.values()]
         return sum(group.has(each) for each in nodes if each.metadata.name != self._leaving)
 
@@ -191,18 +194,18 @@ class ClusterAutoscaler:
         for listener in self.listeners:
             listener(GroupScaled(group.name, self._size(group), node.metadata.name))
         self._coming[node.metadata.name] = node
-        self._no_removal_before = self.simulation.agenda.now + self.settings.delay_after_add
-        self.simulation.agenda.after(self.settings.provisioning, lambda: self._arrive(node))
+        self._no_removal_before = self.simulation.clock.now + self.settings.delay_after_add
+        self.simulation.clock.after(self.settings.provisioning, lambda: self._arrive(node))
 
     def _arrive(self, node: Node) -> None:
-        """The node is there, unless somebody has brought one of its name."""
+        """Create the node, unless one of its name exists."""
         del self._coming[node.metadata.name]
         if self.simulation.store.get("Node", "", node.metadata.name) is None:
             self.simulation.store.create(node)
 
     def _find_unneeded(self) -> None:
         """Note which nodes are not needed, and since when."""
-        now, found = self.simulation.agenda.now, {}
+        now, found = self.simulation.clock.now, {}
         idle = [each for each in self.simulation.store.list("Node") if self._group_of(each) and self._is_idle(each)]
         trial = self._trial() if idle else None
         for node in idle:
@@ -241,7 +244,7 @@ class ClusterAutoscaler:
         return fits
 
     def _scale_down(self) -> None:
-        now = self.simulation.agenda.now
+        now = self.simulation.clock.now
         if self._leaving or self._coming or now < self._no_removal_before:
             return
         for name, since in self._unneeded.items():
@@ -262,7 +265,7 @@ class ClusterAutoscaler:
         del self._unneeded[name]
         taints = (*(node.spec.taints or ()), _LEAVING)
         self.simulation.store.update(structs.replace(node, spec=structs.replace(node.spec, taints=taints)))
-        self._go_on(name, self.simulation.agenda.now + _LONGEST_REMOVAL)
+        self._go_on(name, self.simulation.clock.now + _LONGEST_REMOVAL)
 
     def _go_on(self, name: str, until: int) -> None:
         """Evict what is still on a node, and delete the node when nothing is; give it up when that takes too long."""
@@ -272,14 +275,14 @@ class ClusterAutoscaler:
         if node is None or not left:
             store.delete("Node", "", name)
             self._leaving = ""
-        elif self.simulation.agenda.now >= until:
+        elif self.simulation.clock.now >= until:
             taints = tuple(each for each in node.spec.taints or () if each != _LEAVING)
             store.update(structs.replace(node, spec=structs.replace(node.spec, taints=taints or None)))
             self._leaving = ""
         else:
             for pod in left:
                 self._evict(pod)
-            self.simulation.agenda.after(_RETRY, lambda: self._go_on(name, until))
+            self.simulation.clock.after(_RETRY, lambda: self._go_on(name, until))
 
     def _evict(self, pod: Pod) -> None:
         if not pod.metadata.is_terminating and evict(self.simulation.store, *key_of(pod)).is_evicted:

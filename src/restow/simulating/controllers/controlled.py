@@ -1,4 +1,4 @@
-"""Pods of the store as controllers look at them, and the pods that controllers make of their templates."""
+"""Pods of the store as controllers see them, and pods made from controllers' templates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pod_from(
     labels: Mapping[str, str] = MappingProxyType({}),
     annotations: Mapping[str, str] = MappingProxyType({}),
 ) -> Pod:
-    """A new pod of a controller, with a generated name unless it has to have one; labels are beside the template's."""
+    """A new pod of a controller, with a generated name unless one is given; labels are added to the template's."""
     metadata = Metadata(
         name=name,
         generate_name="" if name else f"{controller.metadata.name}-",

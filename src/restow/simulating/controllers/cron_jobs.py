@@ -1,6 +1,7 @@
-"""The controller of CronJobs: a Job whenever one is due, and only the last few that have ended.
+"""The CronJob controller: it creates a Job each time one is due, and keeps only the last few that have ended.
 
-Of several times that were missed only the last one is made up for. Source: the CronJob controller, Kubernetes 1.36.
+Of several missed times only the last one is made up for, unless ``startingDeadlineSeconds`` passed;
+``concurrencyPolicy`` decides what happens to a Job that still runs. Source: the CronJob controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from restow.simulating.controllers.cron_schedules import CronSchedule, read_sche
 from restow.simulating.controllers.jobs import condition_of
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 KIND: Final = "CronJob"
@@ -27,7 +28,7 @@ _MINUTE: Final = 60 * SECOND
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     CronJobController(simulation)
 
 
@@ -35,12 +36,12 @@ class CronJobController:
     """Syncs one CronJob at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync, recurring=True)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync, recurring=True)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Job", self._hear_of_job)
+        self._store.subscribe("Job", self._on_job_event)
 
-    def _hear_of_job(self, event: Event) -> None:
+    def _on_job_event(self, event: ObjectEvent) -> None:
         owner = (event.new or event.old).metadata.controller
         if owner and owner.kind == KIND:
             self._queue.add(((event.new or event.old).metadata.namespace, owner.name))
@@ -61,10 +62,10 @@ class CronJobController:
             return
         self._start_if_due(found, schedule, active)
         since = _since(self._store.get(KIND, *key))
-        self._queue.add_after(key, schedule.next(since, self._agenda.now) - self._agenda.now)
+        self._queue.add_after(key, schedule.next(since, self._clock.now) - self._clock.now)
 
     def _start_if_due(self, found: CronJob, schedule: CronSchedule, active: Sequence[Job]) -> None:
-        now, since = self._agenda.now, _since(found)
+        now, since = self._clock.now, _since(found)
         deadline = found.spec.starting_deadline_seconds
         earliest = since if deadline is None else max(since, now - deadline * SECOND)
         due = schedule.last(since, now)
@@ -82,15 +83,15 @@ class CronJobController:
         return self._store.get("Job", found.metadata.namespace, _job_name(found, due)) is not None
 
     def _create(self, found: CronJob, due: int) -> Job:
-        told = found.spec.job_template
+        given = found.spec.job_template
         metadata = Metadata(
             name=_job_name(found, due),
             namespace=found.metadata.namespace,
-            labels=told.metadata.labels,
-            annotations={**(told.metadata.annotations or {}), SCHEDULED: format_time(due)},
+            labels=given.metadata.labels,
+            annotations={**(given.metadata.annotations or {}), SCHEDULED: format_time(due)},
             owner_references=(reference_to(KIND, found),),
         )
-        created: Job = self._store.create(Job(metadata, told.spec))
+        created: Job = self._store.create(Job(metadata, given.spec))
         return created
 
     def _note_start(self, found: CronJob, due: int, active: Sequence[Job]) -> None:

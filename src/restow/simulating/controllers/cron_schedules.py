@@ -34,7 +34,7 @@ _LONGEST: Final = 500
 class CronSchedule:
     """The times at which a CronJob is due; times are nanoseconds since the epoch."""
 
-    #: Five fields; empty where it is due every so many nanoseconds.
+    #: Five fields; empty for a schedule with a fixed interval in nanoseconds.
     fields: str
     zone: tzinfo
     interval: int = 0

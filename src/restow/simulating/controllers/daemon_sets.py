@@ -1,9 +1,9 @@
 """The controller of DaemonSets: one pod on each node that the template is for, and updates of a few nodes at a time.
 
-Which nodes get a pod says ``workloads.daemon_sets``. A pod goes to its node by node affinity, through the scheduler. An
-update takes pods away before it makes new ones (``maxUnavailable``), or makes them first (``maxSurge``); with OnDelete
-others delete them. A pod that fails again and again is deleted later each time. Source: the DaemonSet controller,
-Kubernetes 1.36.
+``workloads.daemon_sets`` decides which nodes get a pod. A pod goes to its node by node affinity, through the scheduler.
+An update takes pods away before it makes new ones (``maxUnavailable``), or makes them first (``maxSurge``); with
+OnDelete others delete them. A pod that fails again and again is deleted later each time. Source: the DaemonSet
+controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from restow.simulating.controllers.revisions import REVISION_HASH, current_revis
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import ControlledPod
 from restow.workloads.daemon_sets import ADDED_ON_HOST_NETWORK, ADDED_TOLERATIONS, daemon_set, runs_on, stays_on
@@ -52,7 +52,7 @@ class _OnNode:
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     DaemonSetController(simulation)
 
 
@@ -61,21 +61,21 @@ class DaemonSetController:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         #: How often pods have failed on a node, and when the next one of them may be deleted.
         self._failures: dict[tuple[str, str], tuple[int, int]] = {}
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_pod_event)
+        self._store.subscribe("Node", self._on_node_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:
                 self._queue.add((pod.metadata.namespace, owner.name))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None or (old is not None and old.metadata.labels == new.metadata.labels and old.spec == new.spec):
             return
@@ -139,7 +139,7 @@ class DaemonSetController:
     def _seen(self, found: DaemonSet, pods: Sequence[Pod], revision: ControllerRevision) -> list[ControlledPod]:
         """The pods as the rule takes them, each on the node that it was made for.
 
-        A new pod that was made beside an old one is left out as long as the old one is to stay.
+        A surge pod next to an old one is left out as long as the old one stays.
         """
         index = self._simulation.view.state.cluster.nodes.index
         surged = {
@@ -155,18 +155,18 @@ class DaemonSetController:
     def _may_delete(self, found: DaemonSet, node: str) -> bool:
         """Whether a pod that has failed may be deleted now; it is looked at again when it may."""
         failures, until = self._failures.get((found.metadata.uid, node), (0, 0))
-        if self._agenda.now < until:
-            self._queue.add_after(key_of(found), until - self._agenda.now)
+        if self._clock.now < until:
+            self._queue.add_after(key_of(found), until - self._clock.now)
             return False
         wait = min(_FIRST_WAIT << min(failures, 20), _LONGEST_WAIT)
-        self._failures[found.metadata.uid, node] = failures + 1, self._agenda.now + wait
+        self._failures[found.metadata.uid, node] = failures + 1, self._clock.now + wait
         return True
 
     def _create(self, found: DaemonSet, revision: ControllerRevision, node: str) -> None:
-        told = found.spec.template
-        spec = {**told.spec, "affinity": _pinned(told.spec.get("affinity") or {}, node)}
-        spec["tolerations"] = [*(told.spec.get("tolerations") or ()), *_added(told.spec)]
-        template = PodTemplate(told.metadata, spec)
+        given = found.spec.template
+        spec = {**given.spec, "affinity": _pinned(given.spec.get("affinity") or {}, node)}
+        spec["tolerations"] = [*(given.spec.get("tolerations") or ()), *_added(given.spec)]
+        template = PodTemplate(given.metadata, spec)
         self._store.create(pod_from(template, KIND, found, labels={REVISION_HASH: hash_of(revision)}))
 
     def _by_node(self, pods: Sequence[Pod], revision: ControllerRevision) -> Mapping[str, _OnNode]:
@@ -204,7 +204,7 @@ class DaemonSetController:
     def _surge_ahead(
         self, found: DaemonSet, by_node: Mapping[str, _OnNode], revision: ControllerRevision, surge: int
     ) -> None:
-        """Make new pods beside old ones, and delete old ones that have a new one which is available."""
+        """Surge: create new pods next to old ones, and delete an old one when its new one is available."""
         both = [there for there in by_node.values() if there.old and there.new]
         waiting = [there for there in both if not self._is_available(found, there.new[0])]
         alone = {node: there.old[0] for node, there in by_node.items() if there.old and not there.new}
@@ -220,7 +220,7 @@ class DaemonSetController:
         return any(self._is_available(found, pod) for pod in pods)
 
     def _is_available(self, found: DaemonSet, pod: Pod) -> bool:
-        return available_in(pod, found.spec.min_ready_seconds, self._agenda.now) == 0
+        return available_in(pod, found.spec.min_ready_seconds, self._clock.now) == 0
 
     def _report(self, key: Key, revision: ControllerRevision, wanted: BoolArray) -> None:
         found: DaemonSet = self._store.get(KIND, *key)
@@ -230,7 +230,7 @@ class DaemonSetController:
             by_node[node_for(pod)].append(pod)
         on = [by_node.get(names[node], []) for node in np.flatnonzero(wanted).tolist()]
         firsts = [min(pods, key=_age) for pods in on if pods]
-        waits = [available_in(pod, found.spec.min_ready_seconds, self._agenda.now) for pod in firsts]
+        waits = [available_in(pod, found.spec.min_ready_seconds, self._clock.now) for pod in firsts]
         meant = {names[node] for node in np.flatnonzero(wanted).tolist()}
         status = DaemonSetStatus(
             current_number_scheduled=len(firsts),

@@ -43,7 +43,7 @@ def status_of(found: Deployment, new: ReplicaSet | None, sets: Sequence[ReplicaS
 
 
 def with_new_set(found: Deployment, now: str) -> DeploymentStatus:
-    """The status of a Deployment that has created the ReplicaSet of a new template now: its deadline runs anew."""
+    """The status of a Deployment that has just created the ReplicaSet of a new template: its deadline restarts."""
     if found.spec.progress_deadline_seconds == _NO_DEADLINE:
         return found.status
     old = _known(found.status, _PROGRESSING)
@@ -132,7 +132,7 @@ def _is_late(found: Deployment, condition: DeploymentCondition, now: str) -> boo
 
 
 def _dated(found: Deployment, condition: DeploymentCondition, now: str) -> DeploymentCondition:
-    """A condition since when it is so; the old one if it says the same."""
+    """A condition with its transition time; the old one if its status is the same."""
     old = _known(found.status, condition.type)
     if old is not None and (old.status, old.reason) == (condition.status, condition.reason):
         return old

@@ -1,7 +1,8 @@
 """The controller of Deployments: ReplicaSets of old templates make room for the one of the new template.
 
 The ReplicaSet whose template is that of the Deployment is the new one, also if it has been there before: that is how a
-rollback works. How many pods each may have says ``rollouts``. Source: the Deployment controller, Kubernetes 1.36.
+rollback works. ``rollouts`` computes how many pods each may have. ``revisionHistoryLimit`` old ones are kept. Source:
+the Deployment controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from restow.simulating.controllers.rollouts import DESIRED, MOST, REVISION
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 HASH: Final = "pod-template-hash"
@@ -35,7 +36,7 @@ _NOT_COPIED: Final = frozenset(
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     DeploymentController(simulation)
 
 
@@ -43,13 +44,13 @@ class DeploymentController:
     """Syncs one Deployment at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe("Deployment", lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("ReplicaSet", self._hear_of_owned)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("ReplicaSet", self._on_owned_event)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_owned(self, event: Event) -> None:
+    def _on_owned_event(self, event: ObjectEvent) -> None:
         for each in (event.old, event.new):
             owner = each and each.metadata.controller
             if owner and owner.kind == "Deployment":
@@ -58,8 +59,8 @@ class DeploymentController:
             for found in self._store.selecting("Deployment", event.new):
                 self._queue.add(key_of(found))
 
-    def _hear_of_pod(self, event: Event) -> None:
-        """A Deployment that waits for its last old pod hears when that is gone."""
+    def _on_pod_event(self, event: ObjectEvent) -> None:
+        """A Deployment that waits for its last old pod is synced when that is gone."""
         owner = event.old and event.old.metadata.controller
         if event.new is None and owner and owner.kind == "ReplicaSet":
             of = self._store.get("ReplicaSet", event.old.metadata.namespace, owner.name)
@@ -138,8 +139,8 @@ class DeploymentController:
         made = free_hash(self._store, "ReplicaSet", found)
         labels = {**(found.spec.template.metadata.labels or {}), HASH: made}
         template = PodTemplate(structs.replace(found.spec.template.metadata, labels=labels), found.spec.template.spec)
-        told = found.spec.selector or LabelSelector()
-        selector = structs.replace(told, match_labels={**(told.match_labels or {}), HASH: made})
+        given = found.spec.selector or LabelSelector()
+        selector = structs.replace(given, match_labels={**(given.match_labels or {}), HASH: made})
         metadata = Metadata(
             name=f"{found.metadata.name}-{made}",
             namespace=found.metadata.namespace,
@@ -150,7 +151,7 @@ class DeploymentController:
         size = rollouts.size_of_new(found, old, 0)
         spec = ReplicaSetSpec(size, found.spec.min_ready_seconds, selector, template)
         created: ReplicaSet = self._store.create(ReplicaSet(metadata, spec))
-        self._note_revision(structs.replace(found, status=with_new_set(found, self._agenda.text)), revision)
+        self._note_revision(structs.replace(found, status=with_new_set(found, self._clock.text)), revision)
         return created
 
     def _revised(self, found: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> ReplicaSet:
@@ -168,7 +169,7 @@ class DeploymentController:
         self._store.update(structs.replace(found, metadata=structs.replace(found.metadata, annotations=annotations)))
 
     def _clean_up(self, found: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> None:
-        """Delete ReplicaSets of old templates, but for the last few, once the update is complete."""
+        """After a complete update, delete ReplicaSets of old templates except for the last few."""
         if new is None or not is_complete(found, new, old):
             return
         empty = [each for each in old if not each.spec.replicas and not each.status.replicas]
@@ -183,9 +184,9 @@ class DeploymentController:
             return
         sets = [each for each in self._store.owned(found.metadata.uid, "ReplicaSet") if each.metadata.controller]
         new = next((each for each in sorted(sets, key=_age) if _is_of(found, each)), None)
-        status = status_of(found, new, sets, self._agenda.text)
+        status = status_of(found, new, sets, self._clock.text)
         self._store.update(structs.replace(found, status=status))
-        wait = deadline_in(found, status, self._agenda.now)
+        wait = deadline_in(found, status, self._clock.now)
         if wait is not None:
             self._queue.add_after(key, wait)
 
@@ -194,9 +195,9 @@ def _is_of(found: Deployment, each: ReplicaSet) -> bool:
     """Whether a ReplicaSet has the template of the Deployment."""
     own = each.spec.template.metadata.labels or {}
     labels = {name: value for name, value in own.items() if name != HASH}
-    told = found.spec.template
-    same = each.spec.template.spec == told.spec and labels == (told.metadata.labels or {})
-    return same and each.spec.template.metadata.annotations == told.metadata.annotations
+    given = found.spec.template
+    same = each.spec.template.spec == given.spec and labels == (given.metadata.labels or {})
+    return same and each.spec.template.metadata.annotations == given.metadata.annotations
 
 
 def _is_scaled(found: Deployment, sets: Sequence[ReplicaSet]) -> bool:

@@ -1,6 +1,7 @@
 """The disruption controller: how many pods of each budget may be disrupted now.
 
-Source: the disruption controller, Kubernetes 1.36.
+It computes ``disruptionsAllowed`` from ``minAvailable`` or ``maxUnavailable`` and the ready pods. Source: the
+disruption controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from restow.kube.timestamps import SECOND, parse_time
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 #: For how long an eviction counts whose pod does not begin to terminate.
@@ -31,7 +32,7 @@ class _NoScaleError(Exception):
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     DisruptionController(simulation)
 
 
@@ -39,12 +40,12 @@ class DisruptionController:
     """Keeps the status of every PodDisruptionBudget."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe("PodDisruptionBudget", lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             if pod is not None:
                 for budget in self._store.selecting("PodDisruptionBudget", pod):
@@ -77,12 +78,12 @@ class DisruptionController:
         )
         if disrupted:
             first = min(map(parse_time, disrupted.values()))
-            self._queue.add_after(key, max(SECOND, first + _EVICTION_LASTS - self._agenda.now))
+            self._queue.add_after(key, max(SECOND, first + _EVICTION_LASTS - self._clock.now))
 
     def _write(self, budget: PodDisruptionBudget, reason: str, **counts: Any) -> None:
         status = "True" if counts["disruptions_allowed"] else "False"
         old = next(iter(budget.status.conditions or ()), None)
-        since = old.last_transition_time if old is not None and old.status == status else self._agenda.text
+        since = old.last_transition_time if old is not None and old.status == status else self._clock.text
         condition = Condition(_CONDITION, status, reason, since)
         counted = structs.replace(budget.status, conditions=(condition,), **counts)
         self._store.update(structs.replace(budget, status=counted))
@@ -94,7 +95,7 @@ class DisruptionController:
         return {
             name: time
             for name, time in known.items()
-            if name in there and parse_time(time) + _EVICTION_LASTS > self._agenda.now
+            if name in there and parse_time(time) + _EVICTION_LASTS > self._clock.now
         }
 
     def _wanted(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> tuple[int, int]:
@@ -111,7 +112,7 @@ class DisruptionController:
         return 0, 0
 
     def _scale(self, pods: Iterable[Pod]) -> int:
-        """How many pods the controllers of some pods want, each counted once; pods of nobody count for nothing."""
+        """The replicas of some pods' controllers, each counted once; pods without a controller count for nothing."""
         scales: dict[str, int] = {}
         for pod in pods:
             owner = pod.metadata.controller

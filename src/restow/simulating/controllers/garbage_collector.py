@@ -12,15 +12,15 @@ from msgspec import structs
 
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN, Event
+from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN, ObjectEvent
 from restow.simulating.work_queue import DELIVERY, WorkQueue
 
-#: How long it takes until the collector has found what an owner owns: its controller has heard of the deletion by then.
+#: How long the collector takes to find what an owner owns: longer than its controller takes to see the deletion.
 _GRAPH: Final = 2 * DELIVERY
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     GarbageCollector(simulation)
 
 
@@ -29,13 +29,13 @@ class GarbageCollector:
 
     def __init__(self, simulation: Simulation) -> None:
         self._store = simulation.store
-        self._queue: WorkQueue[tuple[str, Key]] = WorkQueue(simulation.agenda, self._look)
+        self._queue: WorkQueue[tuple[str, Key]] = WorkQueue(simulation.clock, self._look)
         #: The uids of what is gone and can have been an owner. An owner that was never there says nothing: a dump may
         #: hold pods without their ReplicaSets.
         self._gone: set[str] = set()
-        self._store.subscribe_all(self._hear)
+        self._store.subscribe_all(self._on_event)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             if event.kind != "Pod":
@@ -72,13 +72,13 @@ class GarbageCollector:
             each = self._store.get(kind, *key)
             others = tuple(one for one in each.metadata.owner_references if one.uid != owner.metadata.uid)
             self._store.update(_owned_by(each, others))
-        self._let_go(owner, ORPHAN)
+        self._release(owner, ORPHAN)
 
     def _delete_dependents(self, kind: str, owner: Any) -> None:
-        """Delete what only an owner has that goes last, and let it go when nothing of that is left."""
+        """Foreground deletion: delete dependents without another owner; release the owner when none is left."""
         dependents = self._store.dependents(owner.metadata.uid)
         if not dependents:
-            self._let_go(owner, FOREGROUND)
+            self._release(owner, FOREGROUND)
         for of_kind, key in dependents:
             each = self._store.get(of_kind, *key)
             others = tuple(one for one in each.metadata.owner_references if one.uid != owner.metadata.uid)
@@ -89,14 +89,14 @@ class GarbageCollector:
                 inner = FOREGROUND if self._store.dependents(each.metadata.uid) else BACKGROUND
                 self._store.delete(of_kind, *key, propagation=inner)
 
-    def _let_go(self, owner: Any, finalizer: str) -> None:
+    def _release(self, owner: Any, finalizer: str) -> None:
         finalizers = tuple(each for each in owner.metadata.finalizers if each != finalizer)
         metadata = structs.replace(owner.metadata, finalizers=finalizers or None)
         self._store.update(structs.replace(owner, metadata=metadata))
 
 
 def _waits(owner: Any, finalizer: str) -> bool:
-    """Whether an object that goes waits for something to become of its dependents."""
+    """Whether a deleted object waits for its dependents to go or to be released."""
     return owner.metadata.is_terminating and finalizer in (owner.metadata.finalizers or ())
 
 

@@ -29,7 +29,7 @@ from restow.simulating.controllers.autoscaler_specs import (
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.workloads.horizontal_scaling import MeasuredPod, Past, PodGroup, Target, limited, replicas_by_usage
+from restow.workloads.horizontal_scaling import MeasuredPod, Past, PodGroup, UsageTarget, limited, replicas_by_usage
 
 NAME: Final = "horizontal-pod-autoscaler"
 KIND: Final = "HorizontalPodAutoscaler"
@@ -62,17 +62,17 @@ class Scaled:
 
 @dataclass(slots=True)
 class HorizontalPodAutoscalers:
-    """The controller."""
+    """The controller in the simulation."""
 
     simulation: Simulation
     settings: AutoscalerSettings = AutoscalerSettings()
-    #: Told before a workload is scaled.
+    #: Called before a workload is scaled.
     listeners: list[Callable[[Scaled], None]] = field(default_factory=list)
     _past: defaultdict[str, Past] = field(default_factory=lambda: defaultdict(Past))
 
     def start(self) -> None:
-        """Look at all objects after each period."""
-        self.simulation.agenda.every(self.settings.sync_period, self._look)
+        """Sync all objects after each period."""
+        self.simulation.clock.every(self.settings.sync_period, self._look)
 
     def _look(self) -> None:
         read = [(each, spec) for each in self.simulation.store.list(KIND) if (spec := read_spec(each)) is not None]
@@ -88,19 +88,19 @@ class HorizontalPodAutoscalers:
         wanted = self._wanted(autoscaler, spec, found, is_alone=is_alone)
         if wanted != found.spec.replicas:
             self._past[autoscaler.metadata.uid].changes.append(
-                (self.simulation.agenda.now, wanted - found.spec.replicas)
+                (self.simulation.clock.now, wanted - found.spec.replicas)
             )
             for listener in self.listeners:
                 listener(Scaled(kind, key, found.spec.replicas, wanted))
             self.simulation.store.update(structs.replace(found, spec=structs.replace(found.spec, replicas=wanted)))
 
     def _wanted(self, autoscaler: Other, spec: AutoscalerSpec, found: Any, *, is_alone: bool) -> int:
-        """How many pods a workload shall have; of several autoscalers of one workload none asks for metrics."""
-        current, now = int(found.spec.replicas), self.simulation.agenda.now
+        """The replicas of a workload; if several autoscalers target it, none asks for metrics."""
+        current, now = int(found.spec.replicas), self.simulation.clock.now
         bounds = bounds_of(spec, self.settings.downscale_stabilization)
         past = self._past[autoscaler.metadata.uid]
         past.forget_before(now - _LONGEST)
-        past.wishes = past.wishes or [(now, current)]
+        past.recommendations = past.recommendations or [(now, current)]
         if current == 0:
             return 0
         if not bounds.least <= current <= bounds.most:
@@ -112,7 +112,7 @@ class HorizontalPodAutoscalers:
         return limited(current, max(known), bounds, past, now)
 
     def _asked(self, metric: ResourceMetric, spec: AutoscalerSpec, found: Any, current: int) -> int | None:
-        """How many pods a metric asks for; None where it cannot be told."""
+        """How many pods a metric asks for; None if unknown."""
         store = self.simulation.store
         pods = store.list("Pod", found.metadata.namespace, selector_of(found))
         requested = [_requested(pod, metric.name) for pod in pods]
@@ -148,15 +148,15 @@ class HorizontalPodAutoscalers:
         if ready is None or pod.status.start_time is None:
             return True
         started, changed = parse_time(pod.status.start_time), parse_time(ready.last_transition_time or "")
-        if started + self.settings.cpu_initialization_period > self.simulation.agenda.now:
-            return ready.status == "False" or self.simulation.agenda.now < changed + _COLLECTED
+        if started + self.settings.cpu_initialization_period > self.simulation.clock.now:
+            return ready.status == "False" or self.simulation.clock.now < changed + _COLLECTED
         return ready.status == "False" and started + self.settings.initial_readiness_delay > changed
 
 
-def _target(metric: ResourceMetric) -> Target:
+def _target(metric: ResourceMetric) -> UsageTarget:
     if metric.target.average_value is not None:
-        return Target(average=_milli(metric.target.average_value))
-    return Target(metric.target.average_utilization)
+        return UsageTarget(average=_milli(metric.target.average_value))
+    return UsageTarget(metric.target.average_utilization)
 
 
 def _requested(pod: Pod, resource: str) -> int | None:

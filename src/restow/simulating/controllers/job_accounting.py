@@ -1,7 +1,7 @@
 """What the pods of a Job that have ended count for: functions without I/O.
 
-A pod counts once, when it has ended; or, unless the Job replaces only what has ended, as soon as its deletion begins. A
-failure policy may have other rules. Source: the Job controller, Kubernetes 1.36.
+A pod counts once, when it has ended; or, unless ``podReplacementPolicy`` is ``Failed``, as soon as its deletion begins.
+``podFailurePolicy`` may have other rules. Source: the Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INDEX: Final = "batch.kubernetes.io/job-completion-index"
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 
 
-class Verdict(enum.Enum):
+class PodVerdict(enum.Enum):
     """What a pod counts for."""
 
     RUNS = "it still runs"
@@ -37,7 +37,7 @@ class Verdict(enum.Enum):
 
 
 @dataclass(slots=True, frozen=True)
-class Tally:
+class JobTally:
     """The pods of a Job, and its counts together with those that are not in its status yet."""
 
     pods: Sequence[Pod]
@@ -52,48 +52,48 @@ class Tally:
     completed: frozenset[int]
 
 
-_ACTIONS = {IGNORE: Verdict.IGNORED, "FailJob": Verdict.FAILS_JOB, "FailIndex": Verdict.FAILS_INDEX}
+_ACTIONS = {IGNORE: PodVerdict.IGNORED, "FailJob": PodVerdict.FAILS_JOB, "FailIndex": PodVerdict.FAILS_INDEX}
 
 
-def verdict(job: Job, pod: Pod) -> Verdict:
+def verdict(job: Job, pod: Pod) -> PodVerdict:
     """What a pod counts for now."""
     if pod.status.phase == "Succeeded":
-        return Verdict.SUCCEEDED
+        return PodVerdict.SUCCEEDED
     fails_at_once = pod.metadata.is_terminating and not replaces_only_ended(as_read(job))
     if pod.status.phase != "Failed" and not fails_at_once:
-        return Verdict.RUNS
+        return PodVerdict.RUNS
     return _judged(job, pod)
 
 
-def _judged(job: Job, pod: Pod) -> Verdict:
+def _judged(job: Job, pod: Pod) -> PodVerdict:
     """What the failure of a pod is by the policy of its Job."""
     policy = job.spec.pod_failure_policy
     for rule in (policy and policy.rules) or ():
         if _applies(rule, pod):
-            return _ACTIONS.get(rule.action, Verdict.FAILED)
-    return Verdict.FAILED
+            return _ACTIONS.get(rule.action, PodVerdict.FAILED)
+    return PodVerdict.FAILED
 
 
-def tally(job: Job, pods: Sequence[Pod]) -> Tally:
+def tally(job: Job, pods: Sequence[Pod]) -> JobTally:
     """What there is of a Job now."""
     counted = [(pod, verdict(job, pod)) for pod in pods if is_held(pod) and is_valid(job, pod)]
-    succeeded = [pod for pod, found in counted if found is Verdict.SUCCEEDED]
-    failed = [(pod, found) for pod, found in counted if found not in (Verdict.SUCCEEDED, Verdict.RUNS)]
+    succeeded = [pod for pod, found in counted if found is PodVerdict.SUCCEEDED]
+    failed = [(pod, found) for pod, found in counted if found not in (PodVerdict.SUCCEEDED, PodVerdict.RUNS)]
     completed = {index for index in indexes_in(job.status.completed_indexes) if index < (job.spec.completions or 0)}
     completed.update(index for index in map(index_of, succeeded) if index is not None and is_indexed(as_read(job)))
-    return Tally(
+    return JobTally(
         pods=pods,
         active=[pod for pod in pods if pod.is_active],
         new_succeeded=succeeded,
         new_failed=[pod for pod, _ in failed],
         succeeded=len(completed) if is_indexed(as_read(job)) else job.status.succeeded + len(succeeded),
-        failed=job.status.failed + sum(found is not Verdict.IGNORED for _, found in failed),
+        failed=job.status.failed + sum(found is not PodVerdict.IGNORED for _, found in failed),
         completed=frozenset(completed),
     )
 
 
-def with_counts(job: Job, seen: Tally, failed: int, given_up: Iterable[int]) -> JobStatus:
-    """The status of a Job with what has succeeded, and so many failures; ``given_up`` are indexes."""
+def with_counts(job: Job, seen: JobTally, failed: int, given_up: Iterable[int]) -> JobStatus:
+    """The status of a Job after successes and a number of failures; ``given_up`` are indexes."""
     return structs.replace(
         job.status,
         succeeded=seen.succeeded,
@@ -116,7 +116,7 @@ def is_valid(job: Job, pod: Pod) -> bool:
 
 def counts_as_failed(job: Job, pod: Pod) -> bool:
     """Whether a pod that has failed, or that its Job takes down with it, is one failure more."""
-    return is_valid(job, pod) and _judged(job, pod) is not Verdict.IGNORED
+    return is_valid(job, pod) and _judged(job, pod) is not PodVerdict.IGNORED
 
 
 def as_read(job: Job) -> ReadJob:

@@ -1,8 +1,8 @@
 """What ends a Job: functions without I/O.
 
-The first of these that is true ends it, and it stays so: what its status says already, a failure that its policy makes
-fatal, too many failures, its deadline, too many indexes that have failed, and its success policy. Source: the Job
-controller, Kubernetes 1.36.
+The first of these that is true ends it, and it stays so: what its status says already, a failure that
+``podFailurePolicy`` makes fatal, more failures than ``backoffLimit``, ``activeDeadlineSeconds``, more failed indexes
+than ``maxFailedIndexes``, and ``successPolicy``. Source: the Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from restow.kube.manifests import Job
 from restow.kube.objects import SuccessRule
 from restow.kube.timestamps import SECOND, parse_time
-from restow.simulating.controllers.job_accounting import Tally, Verdict, as_read, indexes_in, verdict
+from restow.simulating.controllers.job_accounting import JobTally, PodVerdict, as_read, indexes_in, verdict
 from restow.simulating.controllers.job_indexes import given_up
 from restow.workloads.jobs import most_failures
 
@@ -23,30 +23,30 @@ FAILURE: Final = "FailureTarget"
 
 
 @dataclass(slots=True, frozen=True)
-class Ending:
+class JobEnding:
     """The condition that says that a Job has to end."""
 
     type: str
     reason: str
 
 
-COMPLETED: Final = Ending(SUCCESS, "CompletionsReached")
+COMPLETED: Final = JobEnding(SUCCESS, "CompletionsReached")
 
 
-def ending_of(job: Job, seen: Tally, now: int) -> Ending | None:
-    """Why a Job has to end whatever its pods do; None if it goes on. ``now`` is in nanoseconds since the epoch."""
+def ending_of(job: Job, seen: JobTally, now: int) -> JobEnding | None:
+    """Why a Job has to end regardless of its pods; None if it continues. ``now`` is in nanoseconds since the epoch."""
     for kind in (SUCCESS, FAILURE):
         for each in job.status.conditions or ():
             if each.type == kind and each.status == "True":
-                return Ending(kind, each.reason or "")
+                return JobEnding(kind, each.reason or "")
     reason = _why_failed(job, seen, now)
     if reason:
-        return Ending(FAILURE, reason)
-    return Ending(SUCCESS, "SuccessPolicy") if _succeeds_by_policy(job, seen) else None
+        return JobEnding(FAILURE, reason)
+    return JobEnding(SUCCESS, "SuccessPolicy") if _succeeds_by_policy(job, seen) else None
 
 
-def is_complete(job: Job, seen: Tally, active: int) -> bool:
-    """Whether enough pods have succeeded, and so many (``active``) as are left are none."""
+def is_complete(job: Job, seen: JobTally, active: int) -> bool:
+    """Whether enough pods have succeeded and none is ``active``."""
     enough = 1 if job.spec.completions is None else job.spec.completions
     return seen.succeeded >= enough and active == 0
 
@@ -59,9 +59,9 @@ def deadline_in(job: Job, now: int) -> int | None:
     return max(0, parse_time(job.status.start_time) + limit * SECOND - now)
 
 
-def _why_failed(job: Job, seen: Tally, now: int) -> str:
+def _why_failed(job: Job, seen: JobTally, now: int) -> str:
     """The reason why a Job has failed; empty if it has not."""
-    if any(verdict(job, pod) is Verdict.FAILS_JOB for pod in seen.pods):
+    if any(verdict(job, pod) is PodVerdict.FAILS_JOB for pod in seen.pods):
         return "PodFailurePolicy"
     limit = most_failures(as_read(job))
     if limit is not None and (seen.failed > limit or _restarts_too_often(job, seen, limit)):
@@ -75,7 +75,7 @@ def _why_failed(job: Job, seen: Tally, now: int) -> str:
     return "FailedIndexes" if failed and ended >= (job.spec.completions or 0) else ""
 
 
-def _restarts_too_often(job: Job, seen: Tally, limit: int) -> bool:
+def _restarts_too_often(job: Job, seen: JobTally, limit: int) -> bool:
     """Whether containers that are started again in their pods have failed as often as pods may."""
     if job.spec.template.spec.get("restartPolicy") != "OnFailure":
         return False
@@ -83,7 +83,7 @@ def _restarts_too_often(job: Job, seen: Tally, limit: int) -> bool:
     return sum(each.restart_count for each in containers) >= max(limit, 1)
 
 
-def _succeeds_by_policy(job: Job, seen: Tally) -> bool:
+def _succeeds_by_policy(job: Job, seen: JobTally) -> bool:
     policy = job.spec.success_policy
     if policy is None or not seen.completed:
         return False

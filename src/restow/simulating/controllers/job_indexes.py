@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.kube.label_syntax import parse_integer
 from restow.kube.manifests import Job, Pod
-from restow.simulating.controllers.job_accounting import Tally, Verdict, index_of, indexes_in, verdict
+from restow.simulating.controllers.job_accounting import JobTally, PodVerdict, index_of, indexes_in, verdict
 from restow.simulating.controllers.job_waits import back_off, finished_at
 
 #: How often the index of a pod has failed before: failures that count, and those that do not.
@@ -19,7 +19,7 @@ FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 IGNORED: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
-def given_up(job: Job, seen: Tally) -> frozenset[int]:
+def given_up(job: Job, seen: JobTally) -> frozenset[int]:
     """The indexes that are not tried again."""
     limit, known = job.spec.backoff_limit_per_index, indexes_in(job.status.failed_indexes)
     if limit is None:
@@ -27,13 +27,13 @@ def given_up(job: Job, seen: Tally) -> frozenset[int]:
     for pod in seen.new_failed:
         index, found = index_of(pod), verdict(job, pod)
         if index is not None and (
-            found is Verdict.FAILS_INDEX or (found is not Verdict.IGNORED and _number(pod, FAILURES) >= limit)
+            found is PodVerdict.FAILS_INDEX or (found is not PodVerdict.IGNORED and _number(pod, FAILURES) >= limit)
         ):
             known.add(index)
     return frozenset(known)
 
 
-def to_be_replaced(job: Job, seen: Tally) -> Mapping[int, Pod]:
+def to_be_replaced(job: Job, seen: JobTally) -> Mapping[int, Pod]:
     """The last pod that has failed of each index that is tried again; none where only the whole Job has a limit."""
     if job.spec.backoff_limit_per_index is None:
         return {}
@@ -53,10 +53,10 @@ def notes(job: Job, replaced: Pod | None) -> dict[str, str]:
         return {}
     if replaced is None:
         return {FAILURES: "0"}
-    is_ignored = verdict(job, replaced) is Verdict.IGNORED
+    is_ignored = verdict(job, replaced) is PodVerdict.IGNORED
     ignored = _number(replaced, IGNORED) + is_ignored
-    told = {FAILURES: str(_number(replaced, FAILURES) + (not is_ignored))}
-    return told | ({IGNORED: str(ignored)} if ignored else {})
+    annotations = {FAILURES: str(_number(replaced, FAILURES) + (not is_ignored))}
+    return annotations | ({IGNORED: str(ignored)} if ignored else {})
 
 
 def _failures(pod: Pod) -> int:

@@ -13,12 +13,12 @@ from restow.kube.timestamps import SECOND, parse_time
 
 _FIRST: Final = 10 * SECOND
 _LONGEST: Final = 600 * SECOND
-#: So many times as long at most, to keep numbers small.
+#: The most doublings of the wait, to keep numbers small.
 _DOUBLINGS: Final = 20
 
 
 def back_off(failures: int, last: int, now: int) -> int:
-    """How long it still takes, in nanoseconds, after so many failures, the last of them at a time; 0 or less for no wait."""
+    """Nanoseconds that the back-off still lasts after a number of failures, the last at ``last``; 0 or less if over."""
     return last + min(_FIRST << min(failures - 1, _DOUBLINGS), _LONGEST) - now if failures else 0
 
 

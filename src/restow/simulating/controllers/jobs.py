@@ -25,8 +25,8 @@ from restow.simulating.controllers.controlled import controlled, pod_from
 from restow.simulating.controllers.job_accounting import (
     INDEX,
     TRACKING,
-    Tally,
-    Verdict,
+    JobTally,
+    PodVerdict,
     as_read,
     counts_as_failed,
     index_of,
@@ -39,7 +39,7 @@ from restow.simulating.controllers.job_endings import (
     COMPLETED,
     FAILURE,
     SUCCESS,
-    Ending,
+    JobEnding,
     deadline_in,
     ending_of,
     is_complete,
@@ -48,7 +48,7 @@ from restow.simulating.controllers.job_waits import back_off, finished_at
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import FOREGROUND, Event
+from restow.simulating.store import FOREGROUND, ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import ControlledPod, NewPod
 from restow.workloads.jobs import job as actions_of
@@ -68,7 +68,7 @@ class _Failures:
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     JobController(simulation)
 
 
@@ -81,13 +81,13 @@ class JobController:
     """Syncs one Job at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._failures: dict[str, _Failures] = {}
-        self._store.subscribe(KIND, self._hear)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe(KIND, self._on_event)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._failures.pop(old.metadata.uid, None)
@@ -98,7 +98,7 @@ class JobController:
         else:
             self._queue.add(key_of(new or old))
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:
@@ -107,11 +107,11 @@ class JobController:
             self._release_if_lost(event.new)
 
     def _release_if_lost(self, pod: Pod) -> None:
-        """Nobody counts a pod any more whose Job is gone."""
+        """Release a pod whose Job is gone."""
         owner = pod.metadata.controller
         if owner is None or self._store.get(KIND, pod.metadata.namespace, owner.name) is None:
             key = key_of(pod)
-            self._agenda.after(0, lambda: self._release(self._store.get("Pod", *key)))
+            self._clock.after(0, lambda: self._release(self._store.get("Pod", *key)))
 
     def _release(self, pod: Pod | None) -> None:
         if pod is not None and is_held(pod):
@@ -129,7 +129,7 @@ class JobController:
         seen = tally(job, pods)
         failures = self._failures_with(job, seen)
         job = self._begun(job)
-        ending = ending_of(job, seen, self._agenda.now)
+        ending = ending_of(job, seen, self._clock.now)
         if ending is not None:
             active = 0
             for pod in seen.active:
@@ -141,7 +141,7 @@ class JobController:
                 job = self._with_suspension(job)
         if self._count(job, seen, ending, active):
             self._failures[job.metadata.uid] = failures
-        late = deadline_in(job, self._agenda.now)
+        late = deadline_in(job, self._clock.now)
         if late:
             self._queue.add_after(key, late)
 
@@ -151,7 +151,7 @@ class JobController:
         ttl, end = job.spec.ttl_seconds_after_finished, condition_of(job, *_FINISHED)
         if ttl is None or end is None:
             return
-        left = parse_time(end.last_transition_time or "") + ttl * SECOND - self._agenda.now
+        left = parse_time(end.last_transition_time or "") + ttl * SECOND - self._clock.now
         if left > 0:
             self._queue.add_after(key_of(job), left)
         else:
@@ -161,20 +161,20 @@ class JobController:
         """The Job since when it runs; one that is suspended does not."""
         if job.status.start_time is not None or job.spec.suspend:
             return job
-        return structs.replace(job, status=structs.replace(job.status, start_time=self._agenda.text))
+        return structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
 
     def _with_suspension(self, job: Job) -> Job:
-        """The Job that says whether it is suspended, if it ever was; its time begins anew when it goes on."""
+        """The Job with its Suspended condition, if it was ever suspended; its time restarts when it resumes."""
         was = condition_of(job, "Suspended") is not None
         if job.spec.suspend and not was:
             job = structs.replace(job, status=structs.replace(job.status, start_time=None))
             return self._with_condition(job, "Suspended", "True", "JobSuspended")
         if was and not job.spec.suspend:
-            job = structs.replace(job, status=structs.replace(job.status, start_time=self._agenda.text))
+            job = structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
             return self._with_condition(job, "Suspended", "False", "JobResumed")
         return job
 
-    def _failures_with(self, job: Job, seen: Tally) -> _Failures:
+    def _failures_with(self, job: Job, seen: JobTally) -> _Failures:
         """How many have failed since the last one that succeeded, with those that are not counted yet."""
         known = self._failures.get(job.metadata.uid) or _Failures()
         times = sorted(map(finished_at, seen.new_failed))
@@ -184,14 +184,14 @@ class JobController:
             known = _Failures()
         return _Failures(known.in_a_row + len(times), times[-1]) if times else known
 
-    def _manage(self, job: Job, seen: Tally, failures: _Failures) -> int:
+    def _manage(self, job: Job, seen: JobTally, failures: _Failures) -> int:
         """Create and delete pods, or after failures create them later; how many are active then."""
         given_up = job_indexes.given_up(job, seen)
         now = structs.replace(job, status=with_counts(job, seen, seen.failed, given_up))
-        pods = [pod for pod in seen.pods if verdict(job, pod) is Verdict.RUNS or pod.metadata.is_terminating]
-        actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._agenda.now)
+        pods = [pod for pod in seen.pods if verdict(job, pod) is PodVerdict.RUNS or pod.metadata.is_terminating]
+        actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._clock.now)
         for each in actions.delete:
-            # Nobody counts a pod that was one too many.
+            # A surplus pod does not count.
             self._release(self._store.get("Pod", job.metadata.namespace, each.name))
             self._store.delete("Pod", job.metadata.namespace, each.name)
         if not actions.create:
@@ -200,7 +200,7 @@ class JobController:
         waits = [self._wait(job, failures, replaced.get(_index(new))) for new in actions.create]
         if min(waits) > 0:
             self._queue.add_after(key_of(job), max(min(waits), _BATCH))
-            # That is what the real one says too, whatever else is active.
+            # The real controller reports 0 too, no matter what else is active.
             return 0
         created = [new for new, wait in zip(actions.create, waits, strict=True) if wait <= 0]
         for new in created:
@@ -210,26 +210,26 @@ class JobController:
     def _wait(self, job: Job, failures: _Failures, replaced: Pod | None) -> int:
         """How long it takes until a pod may be created, in nanoseconds; ``replaced`` is the one of its index before."""
         if job.spec.backoff_limit_per_index is not None:
-            return 0 if replaced is None else job_indexes.wait_after(replaced, self._agenda.now)
-        return back_off(failures.in_a_row, failures.last, self._agenda.now)
+            return 0 if replaced is None else job_indexes.wait_after(replaced, self._clock.now)
+        return back_off(failures.in_a_row, failures.last, self._clock.now)
 
     def _create(self, job: Job, index: int | None, replaced: Pod | None) -> None:
-        told = job.spec.template
+        given = job.spec.template
         metadata = TemplateMetadata(
-            told.metadata.labels, told.metadata.annotations, (*(told.metadata.finalizers or ()), TRACKING)
+            given.metadata.labels, given.metadata.annotations, (*(given.metadata.finalizers or ()), TRACKING)
         )
         if index is None:
-            self._store.create(pod_from(PodTemplate(metadata, told.spec), KIND, job))
+            self._store.create(pod_from(PodTemplate(metadata, given.spec), KIND, job))
             return
         own = {INDEX: str(index)}
-        spec = {**told.spec, "hostname": f"{job.metadata.name}-{index}"}
+        spec = {**given.spec, "hostname": f"{job.metadata.name}-{index}"}
         notes = {**own, **job_indexes.notes(job, replaced)}
         pod = pod_from(PodTemplate(metadata, spec), KIND, job, labels=own, annotations=notes)
         named = structs.replace(pod.metadata, generate_name=f"{job.metadata.name}-{index}-")
         self._store.create(structs.replace(pod, metadata=named))
 
-    def _count(self, job: Job, seen: Tally, ending: Ending | None, active: int) -> bool:
-        """Write the status, with all that has ended, and let go what is counted; whether it was written.
+    def _count(self, job: Job, seen: JobTally, ending: JobEnding | None, active: int) -> bool:
+        """Write the status with all that has ended and release the pods that count; whether it was written.
 
         The API server refuses a status with more ready pods than active ones. That is what the controller writes while
         it waits with a new pod and others run, so nothing is counted before the wait is over.
@@ -251,7 +251,7 @@ class JobController:
             self._release(self._store.get("Pod", *key_of(pod)))
         return True
 
-    def _countable(self, job: Job, seen: Tally, ending: Ending | None) -> list[Pod]:
+    def _countable(self, job: Job, seen: JobTally, ending: JobEnding | None) -> list[Pod]:
         """The held pods that are counted now: all of them where the Job ends, else those that have ended.
 
         A pod whose index is tried again is held until the new one is there, which takes over how often it failed.
@@ -260,17 +260,17 @@ class JobController:
         if ending is not None or job.metadata.is_terminating:
             return held
         waiting = {pod.metadata.uid for pod in job_indexes.to_be_replaced(job, seen).values()}
-        return [pod for pod in held if verdict(job, pod) is not Verdict.RUNS and pod.metadata.uid not in waiting]
+        return [pod for pod in held if verdict(job, pod) is not PodVerdict.RUNS and pod.metadata.uid not in waiting]
 
     @staticmethod
-    def _is_failure(job: Job, pod: Pod, ending: Ending | None) -> bool:
+    def _is_failure(job: Job, pod: Pod, ending: JobEnding | None) -> bool:
         """Whether a pod that is counted is a failure: a Job that fails takes down all that have not ended."""
         if pod.status.phase == "Succeeded":
             return False
         taken_down = ending is not None and ending.type == FAILURE
-        return (taken_down or verdict(job, pod) is not Verdict.RUNS) and counts_as_failed(job, pod)
+        return (taken_down or verdict(job, pod) is not PodVerdict.RUNS) and counts_as_failed(job, pod)
 
-    def _ended(self, job: Job, ending: Ending | None) -> Job:
+    def _ended(self, job: Job, ending: JobEnding | None) -> Job:
         """The Job that says that it has to end, and that it is over once the last of its pods is."""
         if ending is None:
             return job
@@ -279,12 +279,12 @@ class JobController:
         if job.status.terminating:
             return job
         if ending.type == SUCCESS:
-            job = self._with_status(job, structs.replace(job.status, completion_time=self._agenda.text))
+            job = self._with_status(job, structs.replace(job.status, completion_time=self._clock.text))
         return self._with_condition(job, "Complete" if ending.type == SUCCESS else "Failed", "True", ending.reason)
 
     def _with_condition(self, job: Job, kind: str, status: str, reason: str) -> Job:
         others = tuple(each for each in job.status.conditions or () if each.type != kind)
-        conditions = (*others, Condition(kind, status, reason, self._agenda.text))
+        conditions = (*others, Condition(kind, status, reason, self._clock.text))
         return self._with_status(job, structs.replace(job.status, conditions=conditions))
 
     @staticmethod

@@ -14,7 +14,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import time_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import NAMESPACE_CONTENT, Event
+from restow.simulating.store import NAMESPACE_CONTENT, ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 KIND: Final = "Namespace"
@@ -24,7 +24,7 @@ _AGAIN: Final = 15 * SECOND
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     NamespaceController(simulation)
 
 
@@ -33,10 +33,10 @@ class NamespaceController:
 
     def __init__(self, simulation: Simulation) -> None:
         self._store = simulation.store
-        self._queue: WorkQueue[str] = WorkQueue(simulation.agenda, self._sync)
-        self._store.subscribe(KIND, self._hear)
+        self._queue: WorkQueue[str] = WorkQueue(simulation.clock, self._sync)
+        self._store.subscribe(KIND, self._on_event)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         if event.new is not None and event.new.metadata.is_terminating:
             self._queue.add(event.new.metadata.name)
 
@@ -63,7 +63,7 @@ class NamespaceController:
 
     def _is_stuck(self, name: str) -> bool:
         """Whether what is left are pods that should be gone by now: their kubelets do not answer."""
-        pods, now = self._store.list("Pod", name), self._store.agenda.now
+        pods, now = self._store.list("Pod", name), self._store.clock.now
         return bool(pods) and all(time_of(pod.metadata.deletion_timestamp) < now for pod in pods)
 
     def _delete_others(self, name: str) -> bool:

@@ -19,7 +19,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import status_of, with_condition, with_node_condition
 from restow.simulating.kubelets import Kubelets
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
@@ -46,35 +46,35 @@ _ZONE: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.i
 
 
 class NodeLifecycle:
-    """Taints nodes; hears of kubelets that stop."""
+    """Taints nodes, and reacts to kubelets that stop."""
 
     def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._kubelets = kubelets
-        self._queue: WorkQueue[str] = WorkQueue(simulation.agenda, self._sync)
-        self._zones: WorkQueue[str] = WorkQueue(simulation.agenda, self._expel_one)
+        self._queue: WorkQueue[str] = WorkQueue(simulation.clock, self._sync)
+        self._zones: WorkQueue[str] = WorkQueue(simulation.clock, self._expel_one)
         #: The nodes of each zone that are to get the taint that drives pods away, in the order in which they came.
         self._waiting: defaultdict[str, dict[str, None]] = defaultdict(dict)
         #: When the next node of a zone may get it.
         self._next: dict[str, int] = {}
-        self._store.subscribe("Node", self._hear)
-        kubelets.listeners.append(self._hear_of_kubelet)
+        self._store.subscribe("Node", self._on_event)
+        kubelets.listeners.append(self._on_kubelet_change)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         self._queue.add((event.new or event.old).metadata.name)
 
-    def _hear_of_kubelet(self, name: str) -> None:
+    def _on_kubelet_change(self, name: str) -> None:
         if name in self._kubelets.stopped:
             since = self._kubelets.stopped[name]
-            self._agenda.at(since + GRACE_PERIOD, lambda: self._miss(name, since))
+            self._clock.at(since + GRACE_PERIOD, lambda: self._miss(name, since))
 
     def _miss(self, name: str, since: int) -> None:
-        """A node has not been heard of for too long, unless its kubelet was started in between."""
+        """Mark a node whose heartbeats stopped for too long, unless its kubelet was started in between."""
         node = self._store.get("Node", "", name)
         if node is None or self._kubelets.stopped.get(name) != since:
             return
         for kind in ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure"):
-            node = with_node_condition(node, kind, "Unknown", self._agenda.text, "NodeStatusUnknown")
+            node = with_node_condition(node, kind, "Unknown", self._clock.text, "NodeStatusUnknown")
         self._store.update(node)
         self._make_unready(name)
 
@@ -110,7 +110,7 @@ class NodeLifecycle:
         """The pods of a node that has fallen silent do not count as ready; one that can speak says so itself."""
         for pod in self._store.on_node(name):
             if pod.ready_since is not None:
-                self._store.update(with_condition(pod, "Ready", "False", self._agenda.text))
+                self._store.update(with_condition(pod, "Ready", "False", self._clock.text))
 
     def _expel_one(self, zone: str) -> None:
         """Give the next node of a zone the taint that drives its pods away."""
@@ -122,7 +122,7 @@ class NodeLifecycle:
         interval = _interval(by_zone[zone]) if zone in by_zone else None
         if not self._waiting[zone] or interval is None:
             return
-        wait = self._next.get(zone, 0) - self._agenda.now
+        wait = self._next.get(zone, 0) - self._clock.now
         if wait > 0:
             self._zones.add_after(zone, wait)
             return
@@ -131,7 +131,7 @@ class NodeLifecycle:
         node = self._store.get("Node", "", name)
         trouble = node and _trouble(node)
         if trouble:
-            self._next[zone] = self._agenda.now + interval
+            self._next[zone] = self._clock.now + interval
             self._retaint(node, [*(node.spec.taints or ()), Taint(trouble, "", "NoExecute")])
         if self._waiting[zone]:
             self._zones.add_after(zone, interval)
@@ -153,7 +153,7 @@ class NodeLifecycle:
 
 
 def _interval(troubles: Sequence[bool]) -> int | None:
-    """How long it takes from one node of a zone to the next; None: nobody is driven away."""
+    """The delay from one node of a zone to the next; None: no pod is evicted."""
     count = sum(troubles)
     if count <= 2 or count / len(troubles) < _UNHEALTHY or all(troubles):
         return _INTERVAL
@@ -161,7 +161,7 @@ def _interval(troubles: Sequence[bool]) -> int | None:
 
 
 def _trouble(node: Node) -> str:
-    """The taint of a node that is not ready; empty for one that is, or that says nothing of it."""
+    """The taint of a node that is not ready; empty for a ready one, or one without the condition."""
     ready = status_of(node.status.conditions, "Ready", "True")
     return {"True": "", "False": NOT_READY}.get(ready, UNREACHABLE)
 

@@ -15,7 +15,7 @@ from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.controllers.node_lifecycle import NOT_READY, UNREACHABLE
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 #: How many pods may be there that are over.
 MOST_TERMINATED: Final = 12_500
@@ -26,33 +26,33 @@ _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
 class PodGarbageCollector:
-    """Deletes pods at once, whatever their grace period."""
+    """Deletes pods at once, without their grace period."""
 
     def __init__(self, simulation: Simulation, most_terminated: int = MOST_TERMINATED) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._most_terminated = most_terminated
         #: The pods that are over, in the order in which they came to that.
         self._over: dict[Key, None] = {}
-        self._store.subscribe("Pod", self._hear_of_pod)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_pod_event)
+        self._store.subscribe("Node", self._on_node_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._over.pop(key_of(old), None)
         elif new.is_over and key_of(new) not in self._over:
             self._over[key_of(new)] = None
             if len(self._over) == self._most_terminated + 1:
-                self._agenda.after(_PERIOD, self._delete_terminated)
+                self._clock.after(_PERIOD, self._delete_terminated)
         elif new.node and (old is None or not old.node) and self._store.get("Node", "", new.node) is None:
-            self._agenda.after(_QUARANTINE, lambda: self._delete_orphans(new.node))
+            self._clock.after(_QUARANTINE, lambda: self._delete_orphans(new.node))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         name = (event.new or event.old).metadata.name
         if event.new is None:
-            self._agenda.after(_QUARANTINE, lambda: self._delete_orphans(name))
+            self._clock.after(_QUARANTINE, lambda: self._delete_orphans(name))
         elif any(each.key == _OUT_OF_SERVICE for each in event.new.spec.taints or ()):
-            self._agenda.after(_PERIOD, lambda: self._delete_stuck(name))
+            self._clock.after(_PERIOD, lambda: self._delete_stuck(name))
 
     def _delete_orphans(self, node: str) -> None:
         if self._store.get("Node", "", node) is None:
@@ -76,7 +76,7 @@ class PodGarbageCollector:
 
     def _force(self, pod: Pod) -> None:
         if not pod.is_over:
-            marked = with_condition(pod, DISRUPTION_TARGET, "True", self._agenda.text, "DeletionByPodGC")
+            marked = with_condition(pod, DISRUPTION_TARGET, "True", self._clock.text, "DeletionByPodGC")
             # Its conditions stay as they are: no kubelet has seen it end.
             self._store.update(structs.replace(marked, status=structs.replace(marked.status, phase="Failed")))
         self._store.delete("Pod", *key_of(pod), grace_period=0)

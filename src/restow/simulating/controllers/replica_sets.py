@@ -19,7 +19,7 @@ from restow.simulating.controllers.controlled import available_in, controlled, p
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event, TerminatingError
+from restow.simulating.store import ObjectEvent, TerminatingError
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import BURST, ControlledPod
 from restow.workloads.replica_sets import replica_set
@@ -40,11 +40,11 @@ class ReplicaController:
         self._simulation = simulation
         self._store = simulation.store
         self._kind = kind
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(kind, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == self._kind:
@@ -53,7 +53,7 @@ class ReplicaController:
             self._offer(event.new)
 
     def _offer(self, pod: Pod) -> None:
-        """Have those look at a pod of nobody who could adopt it."""
+        """Sync the controllers that could adopt an orphan."""
         for each in self._store.selecting(self._kind, pod):
             self._queue.add(key_of(each))
 
@@ -73,7 +73,7 @@ class ReplicaController:
         surplus = len(active) > found.spec.replicas
         related = self._related(found) if surplus else ()
         actions = replica_set(
-            found.spec.replicas, [self._seen(pod) for pod in active], self._simulation.agenda.now, related
+            found.spec.replicas, [self._seen(pod) for pod in active], self._simulation.clock.now, related
         )
         with suppress(TerminatingError):
             for _ in actions.create:
@@ -101,7 +101,7 @@ class ReplicaController:
             return
         wanted = (found.spec.template.metadata.labels or {}).items()
         seconds = found.spec.min_ready_seconds
-        waits = [available_in(pod, seconds, self._simulation.agenda.now) for pod in pods]
+        waits = [available_in(pod, seconds, self._simulation.clock.now) for pod in pods]
         status = ReplicaSetStatus(
             replicas=len(pods),
             fully_labeled_replicas=sum(wanted <= (pod.metadata.labels or {}).items() for pod in pods),

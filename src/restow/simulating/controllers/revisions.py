@@ -1,7 +1,7 @@
 """Versions of a template: what each is called, and those that a StatefulSet or a DaemonSet has had.
 
-The same template has the same name. Kubernetes makes it of a Go structure that nobody else can print; here it is made of
-the template as JSON, of the same characters and of the same length. Source: controller history, Kubernetes 1.36.
+Equal templates have equal names. Kubernetes hashes a Go structure that only Go can print; here the name is a hash of
+the template as JSON, with the same alphabet and length. Source: controller history, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def revisions_of(store: Store, controller: Any) -> list[ControllerRevision]:
 def current_revision(store: Store, kind: str, controller: Any, selector: Selector) -> ControllerRevision:
     """The revision of the template that a controller has now, which is the last one from now on.
 
-    Revisions that nobody owns and that ``selector`` matches are the controller's too.
+    Orphaned revisions that ``selector`` matches are the controller's too.
     """
     claim(store, kind, controller, selector, _KIND)
     known = revisions_of(store, controller)
@@ -63,8 +63,8 @@ def current_revision(store: Store, kind: str, controller: Any, selector: Selecto
             newest = each if each.revision == last else structs.replace(each, revision=last + 1)
             written: ControllerRevision = store.update(newest)
             return written
-    told = None if known else _told_by_pods(store, controller)
-    return _created(store, kind, controller, last + 1, told or free_hash(store, _KIND, controller))
+    shown = None if known else _shown_by_pods(store, controller)
+    return _created(store, kind, controller, last + 1, shown or free_hash(store, _KIND, controller))
 
 
 def is_of(pod: Pod, label: str) -> bool:
@@ -72,7 +72,7 @@ def is_of(pod: Pod, label: str) -> bool:
     return (pod.metadata.labels or {}).get(REVISION_HASH, label) == label
 
 
-def _told_by_pods(store: Store, controller: Any) -> str | None:
+def _shown_by_pods(store: Store, controller: Any) -> str | None:
     """The hash of the template of a controller whose revisions are not known, as in a dump without them.
 
     The status of a StatefulSet names it, where all pods are of revisions that it names; otherwise most pods have it.
@@ -83,8 +83,8 @@ def _told_by_pods(store: Store, controller: Any) -> str | None:
     update: str = getattr(controller.status, "update_revision", "")
     if update and labels.keys() <= {update, controller.status.current_revision}:
         return update.removeprefix(f"{controller.metadata.name}-")
-    told = max(sorted(filter(None, labels)), key=labels.__getitem__, default=None)
-    return told and told.removeprefix(f"{controller.metadata.name}-")
+    shown = max(sorted(filter(None, labels)), key=labels.__getitem__, default=None)
+    return shown and shown.removeprefix(f"{controller.metadata.name}-")
 
 
 def _created(store: Store, kind: str, controller: Any, revision: int, made: str) -> ControllerRevision:
@@ -100,7 +100,7 @@ def _created(store: Store, kind: str, controller: Any, revision: int, made: str)
 
 
 def delete_old(store: Store, controller: Any, used: Collection[str], limit: int) -> None:
-    """Delete revisions that are not used (by their hashes), but for the last few."""
+    """Delete unused revisions (by their hashes) except for the last few."""
     unused = [each for each in revisions_of(store, controller) if hash_of(each) not in used]
     for each in unused[: max(0, len(unused) - limit)]:
         store.delete(_KIND, *key_of(each))

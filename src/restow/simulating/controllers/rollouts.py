@@ -1,4 +1,4 @@
-"""How many pods each ReplicaSet of a Deployment is to have: arithmetic without I/O.
+"""How many pods each ReplicaSet of a Deployment may have (``maxSurge``, ``maxUnavailable``): arithmetic without I/O.
 
 Source: the Deployment controller's rolling update and proportional scaling, Kubernetes 1.36.
 """

@@ -1,9 +1,9 @@
 """The controller of StatefulSets: pods that keep their names, in order, and rolling updates from the last ordinal down.
 
-Which pods come and go says ``workloads.stateful_sets``; an update deletes one pod at a time, down to the partition, and
-waits for each to be ready again. A pod below the partition is made of the old template. Claims of
-``volumeClaimTemplates`` are provisioned at once, of storage that every node reaches. Source: the StatefulSet controller,
-Kubernetes 1.36.
+``workloads.stateful_sets`` decides which pods come and go (``podManagementPolicy``); an update deletes one pod at a
+time, down to the partition, and waits for each to be ready again. A pod below the partition is made of the old
+template. Claims of ``volumeClaimTemplates`` are provisioned at once, of storage that every node reaches. Source: the
+StatefulSet controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from restow.simulating.controllers.revisions import (
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event, TerminatingError
+from restow.simulating.store import ObjectEvent, TerminatingError
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import BURST, ControlledPod
 from restow.workloads.stateful_sets import KIND, ordinal_of, stateful_set
 
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
-#: How long it takes until a name is tried again that somebody else has, in nanoseconds.
+#: How long until a taken name is tried again, in nanoseconds.
 _TAKEN: Final = 60 * SECOND
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     StatefulSetController(simulation)
 
 
@@ -52,12 +52,12 @@ class StatefulSetController:
     """Syncs one StatefulSet at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:
@@ -97,7 +97,7 @@ class StatefulSetController:
 
     def _seen(self, found: StatefulSet, pod: Pod) -> ControlledPod:
         """A pod that counts as ready once it is available."""
-        wait = available_in(pod, found.spec.min_ready_seconds, self._agenda.now)
+        wait = available_in(pod, found.spec.min_ready_seconds, self._clock.now)
         return replace(controlled(pod), ready=wait == 0)
 
     @staticmethod
@@ -125,23 +125,23 @@ class StatefulSetController:
     def _create(self, found: StatefulSet, ordinal: int, revision: ControllerRevision) -> None:
         name = f"{found.metadata.name}-{ordinal}"
         if self._store.get("Pod", found.metadata.namespace, name) is not None:
-            # Somebody else's pod has the name; there is nothing to do until it goes.
+            # Another owner's pod has the name; there is nothing to do until it goes.
             self._queue.retry_after(key_of(found), _TAKEN)
             return
         labels = {POD_NAME: name, POD_INDEX: str(ordinal), REVISION_HASH: revision.metadata.name}
-        told = revision.data.spec.template
-        spec = {**told.spec, "hostname": name}
+        given = revision.data.spec.template
+        spec = {**given.spec, "hostname": name}
         claims = [self._provisioned(found, each, ordinal) for each in found.spec.volume_claim_templates or ()]
         if claims:
             own = {each["name"] for each in claims}
-            others = [each for each in told.spec.get("volumes") or () if each.get("name") not in own]
+            others = [each for each in given.spec.get("volumes") or () if each.get("name") not in own]
             spec["volumes"] = [*others, *claims]
-        self._store.create(pod_from(PodTemplate(told.metadata, spec), KIND, found, name=name, labels=labels))
+        self._store.create(pod_from(PodTemplate(given.metadata, spec), KIND, found, name=name, labels=labels))
 
     def _provisioned(self, found: StatefulSet, template: dict[str, Any], ordinal: int) -> dict[str, Any]:
         """The volume of a pod from a claim template, whose claim is bound from now on."""
-        told = template.get("metadata", {}).get("name", "")
-        name, namespace = f"{told}-{found.metadata.name}-{ordinal}", found.metadata.namespace
+        given = template.get("metadata", {}).get("name", "")
+        name, namespace = f"{given}-{found.metadata.name}-{ordinal}", found.metadata.namespace
         if self._store.get("PersistentVolumeClaim", namespace, name) is None:
             volume = f"pvc-{namespace}-{name}"
             spec = {**template.get("spec", {}), "volumeName": volume}
@@ -152,12 +152,12 @@ class StatefulSetController:
             claimed = {"claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}}
             content = {"apiVersion": "v1", "spec": claimed, "status": {"phase": "Bound"}}
             self._store.create(Other("PersistentVolume", Metadata(name=volume), content))
-        return {"name": told, "persistentVolumeClaim": {"claimName": name}}
+        return {"name": given, "persistentVolumeClaim": {"claimName": name}}
 
     def _report(self, key: Key, current: ControllerRevision, update: ControllerRevision) -> None:
         found: StatefulSet = self._store.get(KIND, *key)
         pods = [pod for pod in self._store.owned(found.metadata.uid, "Pod") if _ordinal(found, pod) is not None]
-        waits = [available_in(pod, found.spec.min_ready_seconds, self._agenda.now) for pod in pods]
+        waits = [available_in(pod, found.spec.min_ready_seconds, self._clock.now) for pod in pods]
         staying = [pod for pod in pods if not pod.metadata.is_terminating]
         status = StatefulSetStatus(
             replicas=len(pods),
@@ -191,7 +191,7 @@ def _ordinal(found: StatefulSet, pod: Pod) -> int | None:
 
 
 def _wanted(found: StatefulSet) -> range:
-    """The ordinals that there shall be."""
+    """The ordinals that should exist."""
     first = found.spec.ordinals.start if found.spec.ordinals is not None else 0
     return range(first, first + (1 if found.spec.replicas is None else found.spec.replicas))
 

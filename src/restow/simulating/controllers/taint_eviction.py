@@ -1,7 +1,7 @@
 """Taint eviction: pods leave nodes whose NoExecute taints they do not tolerate, or only for a while.
 
-The time runs from when the controller first saw the taint, and goes on when taints change and are still tolerated for a
-while only. Disruption budgets do not count. Source: the taint-eviction controller, Kubernetes 1.36.
+``tolerationSeconds`` run from when the controller first saw the taint, and continues when taints change and are still
+tolerated for a while only. Disruption budgets do not count. Source: the taint-eviction controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 _EXPELS = "NoExecute"
 
 
 def start(simulation: Simulation) -> None:
-    """Have it work."""
+    """Start the controller."""
     TaintEviction(simulation)
 
 
@@ -33,20 +33,20 @@ class TaintEviction:
     """Deletes pods, at once or when their time is over."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._look)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._look)
         #: The pods whose time runs: their uid, and since when it does.
         self._since: dict[Key, tuple[str, int]] = {}
-        self._store.subscribe("Node", self._hear_of_node)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Node", self._on_node_event)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         before, after = _expelling(event.old), _expelling(event.new)
         if before != after:
             for pod in self._store.on_node((event.new or event.old).metadata.name):
                 self._queue.add(key_of(pod))
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._since.pop(key_of(old), None)
@@ -65,9 +65,9 @@ class TaintEviction:
             return
         uid, since = self._since.get(key, ("", 0))
         if uid != pod.metadata.uid:
-            since = self._agenda.now
+            since = self._clock.now
             self._since[key] = pod.metadata.uid, since
-        left = since + seconds * SECOND - self._agenda.now
+        left = since + seconds * SECOND - self._clock.now
         if left > 0:
             self._queue.add_after(key, left)
         else:
@@ -75,7 +75,7 @@ class TaintEviction:
 
     def _expel(self, pod: Pod) -> None:
         self._since.pop(key_of(pod), None)
-        self._store.update(with_condition(pod, DISRUPTION_TARGET, "True", self._agenda.text, "DeletionByTaintManager"))
+        self._store.update(with_condition(pod, DISRUPTION_TARGET, "True", self._clock.text, "DeletionByTaintManager"))
         self._store.delete("Pod", *key_of(pod))
 
 
@@ -98,7 +98,7 @@ def _expelling(node: Node | None) -> Sequence[Taint]:
 
 
 def _seconds(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int | None:
-    """For how many seconds a pod tolerates all of some taints; 0 if it does not, None if it does for ever."""
+    """For how many seconds a pod tolerates all of some taints; 0 if it does not, None for always."""
     limits = []
     for taint in taints:
         found = next((each for each in tolerations if tolerates(each, taint)), None)

@@ -1,4 +1,4 @@
-"""From what a scenario says of autoscalers to their settings, with everything that is wrong with it."""
+"""Reads the autoscalers of a scenario into settings, with everything that is wrong with them."""
 
 from __future__ import annotations
 

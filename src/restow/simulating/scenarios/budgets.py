@@ -1,4 +1,4 @@
-"""For how long PodDisruptionBudgets allowed no disruption of the pods that they cover: whoever drains a node waits then."""
+"""For how long PodDisruptionBudgets allowed no disruption of their pods: draining a node has to wait then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FAILED: Final = "SyncFailed"
 
 
 @dataclass(slots=True, frozen=True)
-class Standstill:
+class BlockedBudget:
     """How long a budget allowed no disruption, in all and at most at a time, in nanoseconds."""
 
     total: int
@@ -31,33 +31,33 @@ def allows_none(budget: PodDisruptionBudget) -> bool:
 
 
 @dataclass(slots=True)
-class _Course:
+class _BudgetHistory:
     since: int | None = None
     total: int = 0
     longest: int = 0
 
-    def proceed(self, time: int, *, stands_still: bool) -> None:
-        if stands_still and self.since is None:
+    def proceed(self, time: int, *, is_blocked: bool) -> None:
+        if is_blocked and self.since is None:
             self.since = time
-        elif not stands_still and self.since is not None:
+        elif not is_blocked and self.since is not None:
             self.total += time - self.since
             self.longest = max(self.longest, time - self.since)
             self.since = None
 
 
 @dataclass(slots=True)
-class Standstills:
+class BlockedBudgetTracker:
     """Follows all budgets of a run."""
 
-    _courses: dict[BudgetKey, _Course] = field(default_factory=dict)
+    _histories: dict[BudgetKey, _BudgetHistory] = field(default_factory=dict)
 
     def take(self, time: int, budgets: Mapping[BudgetKey, bool]) -> None:
-        """Take in which budgets allow no disruption from a time on, and which do (or are gone)."""
-        for key, stands_still in budgets.items():
-            self._courses.setdefault(key, _Course()).proceed(time, stands_still=stands_still)
+        """Record which budgets allow no disruption from a time on, and which do (or are gone)."""
+        for key, is_blocked in budgets.items():
+            self._histories.setdefault(key, _BudgetHistory()).proceed(time, is_blocked=is_blocked)
 
-    def finish(self, end: int) -> dict[BudgetKey, Standstill]:
+    def finish(self, end: int) -> dict[BudgetKey, BlockedBudget]:
         """Return the budgets that allowed no disruption at some time of a run that ended at ``end``."""
-        for course in self._courses.values():
-            course.proceed(end, stands_still=False)
-        return {key: Standstill(each.total, each.longest) for key, each in self._courses.items() if each.total}
+        for history in self._histories.values():
+            history.proceed(end, is_blocked=False)
+        return {key: BlockedBudget(each.total, each.longest) for key, each in self._histories.items() if each.total}

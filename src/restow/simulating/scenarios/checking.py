@@ -1,7 +1,7 @@
-"""What is odd about a scenario that can be read: objects that nobody brings, times that never come.
+"""Lint of a scenario: names of objects that never exist, times that never come.
 
 Names are looked up among the objects that the scenario brings itself, as they come and go. Pods, ReplicaSets and Jobs
-are left out, because controllers make them; so is everything where a scenario begins with the cluster of somebody else.
+are left out, because controllers make them; so is a scenario that begins with the dump of a cluster.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""For how long workloads had fewer ready pods than they shall have.
+"""For how long workloads had fewer ready pods than they want.
 
-What is counted is disruption, not growth: the time begins when a workload that had all its pods loses one, and ends when
-it has all of them again, or shall have more than before.
+What is counted is disruption, not growth: the time begins when a workload that had all its pods loses one, and ends
+when it has all of them again, or wants more than before.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenPod, workload_of
+from restow.simulating.scenarios.observations import Observation, ObservedPod, PodKey, workload_of
 from restow.simulating.scenarios.references import Reference
 
 
 @dataclass(slots=True)
-class _Course:
+class _WorkloadHistory:
     """One workload as the run goes."""
 
     desired: int = 0
     ready: int = 0
-    #: Whether it has had as many ready pods as it shall have now.
+    #: Whether it has had all the ready pods that it wants now.
     was_whole: bool = False
     since: int | None = None
     below: int = 0
@@ -47,7 +47,7 @@ class _Course:
 
 
 @dataclass(slots=True, frozen=True)
-class Disruption:
+class WorkloadDisruption:
     """How long a workload had too few ready pods, in all and at most at a time, in nanoseconds."""
 
     below: int
@@ -55,28 +55,30 @@ class Disruption:
 
 
 @dataclass(slots=True)
-class Disruptions:
+class DisruptionTracker:
     """Follows all workloads of a run."""
 
-    _courses: defaultdict[Reference, _Course] = field(default_factory=lambda: defaultdict(_Course))
+    _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
 
-    def take(self, observation: Observation, known: Mapping[PodKey, SeenPod]) -> None:
-        """Take in what has changed, beside the pods as they were before."""
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
+        """Apply an observation, given the pods as they were before."""
         touched: dict[Reference, None] = {}
         for reference, desired in observation.desired.items():
-            self._courses[reference].want(desired, observation.time)
+            self._histories[reference].want(desired, observation.time)
             touched[reference] = None
         for key, new in observation.pods.items():
             for pod, change in ((known.get(key), -1), (new, 1)):
                 workload = None if pod is None else workload_of(pod)
                 if pod is not None and workload is not None and "ready" in pod.states:
-                    self._courses[workload].ready += change
+                    self._histories[workload].ready += change
                     touched[workload] = None
         for reference in touched:
-            self._courses[reference].proceed(observation.time)
+            self._histories[reference].proceed(observation.time)
 
-    def finish(self, end: int) -> dict[Reference, Disruption]:
+    def finish(self, end: int) -> dict[Reference, WorkloadDisruption]:
         """Return the workloads that had too few pods at some time of a run that ended at ``end``."""
-        for course in self._courses.values():
-            course.close(end)
-        return {name: Disruption(each.below, each.longest) for name, each in self._courses.items() if each.below}
+        for history in self._histories.values():
+            history.close(end)
+        return {
+            name: WorkloadDisruption(each.below, each.longest) for name, each in self._histories.items() if each.below
+        }

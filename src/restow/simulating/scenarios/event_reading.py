@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
-#: What becomes of what a deleted object owns: it goes too, or stays.
+#: What happens to the dependents of a deleted object: they go too, or stay.
 _CASCADES: Final = {"background": BACKGROUND, "orphan": ORPHAN, "foreground": FOREGROUND}
 #: Those whose pods can get other images; of a Job they cannot.
 _WITH_IMAGES: Final = (*_SCALED, "DaemonSet", "Pod")
@@ -69,7 +69,7 @@ Objects = Callable[[Any], tuple[Manifest, ...]]
 
 @dataclass(slots=True, frozen=True)
 class _Written:
-    """One event: its word, what stands behind it, and behind the word beside it."""
+    """One event: its action, the action's value, and the value of its second key."""
 
     word: str
     what: Any
@@ -122,7 +122,7 @@ def _scale(written: _Written) -> events.Action:
     target, replicas = written.target(_SCALED), written.more
     if not isinstance(replicas, int) or isinstance(replicas, bool) or not 0 <= replicas < 2**31:
         raise MisfitError("to", "must be a number of pods", "write to: 3")
-    return events.Scale(target, replicas)
+    return events.ScaleWorkload(target, replicas)
 
 
 def _label(written: _Written) -> events.Action:

@@ -14,7 +14,7 @@ from restow.simulating.store import BACKGROUND
 
 @dataclass(slots=True, frozen=True)
 class Apply:
-    """Objects come, or change to what somebody writes."""
+    """Create objects, or change them as written."""
 
     manifests: tuple[Manifest, ...]
 
@@ -24,13 +24,13 @@ class Delete:
     """An object is deleted."""
 
     target: Reference
-    #: What becomes of what it owns.
+    #: What happens to its dependents.
     propagation: str = BACKGROUND
 
 
 @dataclass(slots=True, frozen=True)
-class Scale:
-    """A workload shall have so many pods."""
+class ScaleWorkload:
+    """Set the replicas of a workload."""
 
     target: Reference
     replicas: int
@@ -54,7 +54,7 @@ class SetImage:
 
 @dataclass(slots=True, frozen=True)
 class SetUsage:
-    """From now on a pod, each pod of a workload, or a node uses so much of each resource: quantities as text."""
+    """Set what a pod, each pod of a workload, or a node uses of each resource from now on: quantities as text."""
 
     target: Reference
     usage: Mapping[str, str]
@@ -106,14 +106,14 @@ class FailNode:
 
 @dataclass(slots=True, frozen=True)
 class RestartNode:
-    """Nodes come back, after a failure or without one: every pod on them starts anew."""
+    """Restart nodes, after a failure or without one: every pod on them starts again."""
 
     nodes: NodeChoice
 
 
 #: The actions on nodes that say nothing but which.
 OnNodes = Cordon | Uncordon | Drain | FailNode | RestartNode
-Action = Apply | Delete | Scale | SetLabels | SetImage | SetUsage | AddTaints | RemoveTaints | OnNodes
+Action = Apply | Delete | ScaleWorkload | SetLabels | SetImage | SetUsage | AddTaints | RemoveTaints | OnNodes
 
 
 @dataclass(slots=True, frozen=True)

@@ -38,7 +38,7 @@ _CAPITAL: Final = re.compile(r"(?=[A-Z])")
 
 
 class WrittenStatement(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A statement as it stands in a file, in the order in which it is told."""
+    """A statement as it stands in a file, in its order."""
 
     pods: PodState | None = None
     nodes: NodeState | None = None

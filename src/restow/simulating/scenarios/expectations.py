@@ -47,12 +47,12 @@ class NodeCount:
 
 @dataclass(slots=True, frozen=True)
 class EvictionCount:
-    """How many pods have been evicted since the run began, by anybody."""
+    """How many pods have been evicted since the run began, by any actor."""
 
     labels: Selector = EVERYTHING
     of: Reference | None = None
     namespace: str | None = None
-    #: The strategy or the actor that evicted them, such as ``RemoveDuplicates`` or ``drain``; None is anybody.
+    #: The strategy or the actor that evicted them, such as ``RemoveDuplicates`` or ``drain``; None is any.
     by: str | None = None
 
 

@@ -7,16 +7,16 @@ from typing import Final
 from msgspec import Struct
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.scenarios.playing import Cast, begin
 from restow.simulating.scenarios.recording import CPU_SPREAD, MEMORY_SPREAD, NODES_IN_USE
-from restow.simulating.scenarios.running import Ending, Finished, Tick, run_out
+from restow.simulating.scenarios.running import Finished, RunEnding, Tick, run_out
 from restow.simulating.scenarios.scenario import Scenario
+from restow.simulating.scenarios.scenario_run import ScenarioConfig, begin
 
 _DIGITS: Final = 4
 
 
 class Future(Struct, frozen=True, rename="camel"):
-    """What came of one run; of all numbers but the seed less is better."""
+    """The numbers of one run; for all except the seed, less is better."""
 
     #: What chance followed from.
     seed: int
@@ -27,7 +27,7 @@ class Future(Struct, frozen=True, rename="camel"):
     moved_again: int
     #: Seconds that pods were without a node, all together.
     pending_pod_seconds: float
-    #: Seconds that workloads had fewer ready pods than they shall have, all together.
+    #: Seconds that workloads had fewer ready pods than they want, in total.
     below_seconds: float
     #: At the end, as are the two after it.
     nodes_in_use: int
@@ -39,9 +39,9 @@ class Future(Struct, frozen=True, rename="camel"):
     failed: int
 
 
-def future_of(scenario: Scenario, cast: Cast, now: int, ending: Ending, tick: Tick) -> Future:
+def future_of(scenario: Scenario, config: ScenarioConfig, now: int, ending: RunEnding, tick: Tick) -> Future:
     """Run a scenario; errors as ``begin`` and ``run_out``."""
-    return _numbers(scenario.seed, run_out(scenario, begin(scenario, cast, now), ending, tick))
+    return _numbers(scenario.seed, run_out(scenario, begin(scenario, config, now), ending, tick))
 
 
 def _numbers(seed: int, finished: Finished) -> Future:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from restow.simulating.scenarios.expectations import Expectation
-from restow.simulating.scenarios.observations import Observation, View
+from restow.simulating.scenarios.observations import Observation, ObservedCluster
 from restow.simulating.scenarios.tallies import Tally, tally_of
-from restow.simulating.scenarios.verdicts import Outcome, Progress, judged, passed, seen
+from restow.simulating.scenarios.verdicts import ExpectationProgress, Outcome, judged, passed, seen
 
 
 @dataclass(slots=True, frozen=True)
-class Verdict:
-    """What came of one expectation, when it was decided, and how the cluster was then."""
+class ExpectationVerdict:
+    """The result of one expectation, when it was decided, and what was counted then."""
 
     expectation: Expectation
     outcome: Outcome
@@ -24,7 +24,9 @@ class Verdict:
     objects: tuple[str, ...]
 
 
-def verdicts(expectations: Iterable[Expectation], observations: Iterable[Observation], end: int) -> tuple[Verdict, ...]:
+def verdicts(
+    expectations: Iterable[Expectation], observations: Iterable[Observation], end: int
+) -> tuple[ExpectationVerdict, ...]:
     """Return the verdict of each expectation on a whole run, which ended at ``end``."""
     judge = Judge(expectations)
     for observation in observations:
@@ -38,12 +40,12 @@ class _Case:
 
     expectation: Expectation
     tally: Tally
-    progress: Progress = field(default_factory=Progress)
+    progress: ExpectationProgress = field(default_factory=ExpectationProgress)
     number: float = 0
     objects: tuple[str, ...] | None = None
 
-    def proceed(self, progress: Progress, *, last: bool) -> None:
-        """Go on; what counts is kept at the moment that decides, or the ``last`` that could."""
+    def proceed(self, progress: ExpectationProgress, *, last: bool) -> None:
+        """Update the progress; what counts is kept at the moment that decides, or the ``last`` that could."""
         self.progress = progress
         if self.objects is None and (last or progress.moment is not None):
             self.number, self.objects = self.tally.number, tuple(self.tally.objects())
@@ -55,14 +57,14 @@ class Judge:
 
     expectations: Iterable[Expectation]
     _cases: Sequence[_Case] = field(init=False)
-    _view: View = field(default_factory=View)
+    _view: ObservedCluster = field(default_factory=ObservedCluster)
     _time: int = -1
 
     def __post_init__(self) -> None:
         self._cases = [_Case(each, tally_of(each.statement.measure)) for each in self.expectations]
 
     def observe(self, observation: Observation) -> None:
-        """Take in what has changed at a moment; ValueError for one that is not later than the last."""
+        """Apply the changes of a moment; ValueError for one that is not later than the last."""
         time = observation.time
         if time <= self._time:
             raise ValueError(f"an observation of {time} after one of {self._time}")
@@ -76,12 +78,12 @@ class Judge:
             holds = case.expectation.statement.holds(case.tally.number)
             case.proceed(seen(case.expectation, case.progress, time, holds=holds), last=False)
 
-    def finish(self, end: int) -> tuple[Verdict, ...]:
-        """Return what came of each expectation in a run that ended at ``end``."""
+    def finish(self, end: int) -> tuple[ExpectationVerdict, ...]:
+        """Return the result of each expectation in a run that ended at ``end``."""
         return tuple(_verdict(case, end) for case in self._cases)
 
 
-def _verdict(case: _Case, end: int) -> Verdict:
+def _verdict(case: _Case, end: int) -> ExpectationVerdict:
     found = judged(case.expectation, case.progress, end)
     case.proceed(case.progress, last=True)
-    return Verdict(case.expectation, found.outcome, found.time, case.number, case.objects or ())
+    return ExpectationVerdict(case.expectation, found.outcome, found.time, case.number, case.objects or ())

@@ -1,4 +1,4 @@
-"""What became of evicted pods: which pods replaced them, and where these landed.
+"""Where evicted pods landed: which pods replaced them, and on which nodes.
 
 A controller replaces a pod by a new one of another name, so a replacement is recognised by its controller: the next pod
 that this one creates replaces the pod of it that was evicted first and is not replaced yet.
@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenEviction, SeenPod
+from restow.simulating.scenarios.observations import Observation, ObservedEviction, ObservedPod, PodKey
 from restow.simulating.scenarios.references import Reference
 
 #: moved: the replacement is on another node. returned: it is on the node that the pod had left. waiting: it had no node
-#: when the run ended. unreplaced: nobody made one.
+#: when the run ended. unreplaced: none was made.
 Landing = Literal["moved", "returned", "waiting", "unreplaced"]
 
 
 @dataclass(slots=True, frozen=True)
-class EvictedPod:
-    """An eviction, and what became of the pod; ``time`` is nanoseconds since the start of the run."""
+class TrackedEviction:
+    """An eviction and its result; ``time`` is nanoseconds since the start of the run."""
 
     time: int
-    pod: SeenPod
+    pod: ObservedPod
     by: tuple[str, ...]
     landing: Landing
     #: The replacement and its node, as far as there are any.
@@ -35,16 +35,18 @@ class EvictedPod:
 
 
 @dataclass(slots=True)
-class _Course:
+class _EvictionHistory:
     time: int
-    eviction: SeenEviction
+    eviction: ObservedEviction
     is_again: bool
     replacement: str = ""
     node: str = ""
 
-    def finish(self) -> EvictedPod:
+    def finish(self) -> TrackedEviction:
         pod = self.eviction.pod
-        return EvictedPod(self.time, pod, self.eviction.by, self._landing(), self.replacement, self.node, self.is_again)
+        return TrackedEviction(
+            self.time, pod, self.eviction.by, self._landing(), self.replacement, self.node, self.is_again
+        )
 
     def _landing(self) -> Landing:
         if not self.replacement:
@@ -55,37 +57,37 @@ class _Course:
 
 
 @dataclass(slots=True)
-class Landings:
+class LandingTracker:
     """Follows all evictions of a run."""
 
-    _courses: list[_Course] = field(default_factory=list)
+    _histories: list[_EvictionHistory] = field(default_factory=list)
     #: By controller, those whose replacements have not come yet.
-    _expected: defaultdict[Reference, deque[_Course]] = field(default_factory=lambda: defaultdict(deque))
+    _expected: defaultdict[Reference, deque[_EvictionHistory]] = field(default_factory=lambda: defaultdict(deque))
     #: The replacements that are there.
-    _replacing: dict[PodKey, _Course] = field(default_factory=dict)
+    _replacing: dict[PodKey, _EvictionHistory] = field(default_factory=dict)
 
-    def take(self, observation: Observation, known: Mapping[PodKey, SeenPod]) -> None:
-        """Take in what has changed, beside the pods as they were before."""
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
+        """Apply an observation, given the pods as they were before."""
         for eviction in observation.evictions:
-            course = _Course(observation.time, eviction, eviction.pod.key in self._replacing)
-            self._courses.append(course)
+            history = _EvictionHistory(observation.time, eviction, eviction.pod.key in self._replacing)
+            self._histories.append(history)
             if eviction.pod.controllers:
-                self._expected[eviction.pod.controllers[0]].append(course)
+                self._expected[eviction.pod.controllers[0]].append(history)
         for key, pod in observation.pods.items():
             if pod is None:
                 self._replacing.pop(key, None)
             else:
                 self._see(key, pod, is_new=key not in known)
 
-    def _see(self, key: PodKey, pod: SeenPod, *, is_new: bool) -> None:
+    def _see(self, key: PodKey, pod: ObservedPod, *, is_new: bool) -> None:
         expected = self._expected.get(pod.controllers[0]) if is_new and pod.controllers else None
         if expected:
             self._replacing[key] = expected.popleft()
             self._replacing[key].replacement = pod.name
-        course = self._replacing.get(key)
-        if course is not None and not course.node:
-            course.node = pod.node
+        history = self._replacing.get(key)
+        if history is not None and not history.node:
+            history.node = pod.node
 
-    def finish(self) -> tuple[EvictedPod, ...]:
+    def finish(self) -> tuple[TrackedEviction, ...]:
         """Return the evictions in their order."""
-        return tuple(each.finish() for each in self._courses)
+        return tuple(each.finish() for each in self._histories)

@@ -1,13 +1,15 @@
-"""Loops: workloads that stand where they stood before, and are moved or scaled again, time after time.
+"""Loops: workloads that return to an earlier state, and are moved or scaled again, time after time.
 
-Whenever somebody acts on a workload, its state just before is compared with those in which somebody acted on it earlier.
-The third time in the same state it has gone round twice, and that is a loop. What matters of a state is where pods of
-which revision stand and how many there shall be; names and times of pods do not. States are the same in two ways: on the
-same nodes; or on nodes that look alike, with the same pods beside, where pods are moved that have come since the first
-time, so that moving them has gained nothing.
+Each time an actor moves or scales a workload, its state just before is compared with earlier such states. The third
+time in the same state it has gone round twice, and that is a loop. A state is where pods of which revision stand and
+how many the workload wants; names and times of pods do not count.
 
-Nothing from outside may lie between: an event of the scenario makes all earlier states be forgotten; a pod that comes or
-goes by itself (one of a Job, or of no controller) those of workloads that were moved from or to its node.
+States are the same in two ways: on the same nodes; or on nodes that look alike, with the same other pods, where the
+moved pods came after the first time, so that moving them gained nothing.
+
+An event from outside starts the comparison afresh: an event of the scenario forgets all earlier states; a pod that
+comes or goes by itself (one of a Job, or of no controller) forgets those of workloads that were moved from or to its
+node.
 
 Placements are kept as sums of digests, one of each pod, so a change costs what changes.
 """
@@ -22,12 +24,19 @@ from hashlib import blake2b
 from typing import Final
 
 from restow.simulating.scenarios.node_pods import DRAIN
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenEviction, SeenNode, SeenPod, workload_of
+from restow.simulating.scenarios.observations import (
+    Observation,
+    ObservedEviction,
+    ObservedNode,
+    ObservedPod,
+    PodKey,
+    workload_of,
+)
 from restow.simulating.scenarios.references import Reference
 
-#: So often a loop has gone round when it is told.
+#: Rounds after which a loop is reported.
 _ROUNDS: Final = 2
-#: Who evicts because somebody said so, or because of the time, wherever a pod is.
+#: Actors that evict on request or by time, no matter where a pod is.
 _ORDERED: Final = frozenset((DRAIN, "PodLifeTime"))
 #: Whose pods come and go by themselves.
 _PASSING: Final = frozenset(("Job", "CronJob"))
@@ -49,7 +58,7 @@ class LoopedWorkload:
 
 
 @dataclass(slots=True, frozen=True)
-class Loop:
+class EvictionLoop:
     """Workloads that go round together, because they meet on nodes; times are nanoseconds since the start of the run."""
 
     #: When the state that came back was first acted on, and when it was last.
@@ -78,7 +87,7 @@ class _Step:
 
 
 @dataclass(slots=True)
-class _Course:
+class _WorkloadHistory:
     """A workload, and everything that was done to it since something came from outside."""
 
     #: How many of its pods are on each node.
@@ -92,7 +101,7 @@ class _Course:
     nodes: set[str] = field(default_factory=set)
     #: The pods that came since and are there.
     came: set[PodKey] = field(default_factory=set)
-    #: Whether a state has come back often enough.
+    #: Whether a state has recurred often enough.
     is_loop: bool = False
 
     def act(self, states: Iterable[Hashable], step: _Step, nodes: Iterable[str]) -> None:
@@ -105,12 +114,12 @@ class _Course:
     def forget(self) -> None:
         self.steps, self.visits, self.nodes, self.came, self.is_loop = [], defaultdict(list), set(), set(), False
 
-    def loop(self, workload: Reference) -> Loop:
+    def loop(self, workload: Reference) -> EvictionLoop:
         """The loop that it is, by the state that came back most often."""
         visits = max(self.visits.values(), key=len)
         steps = self.steps[visits[0] : visits[-1]]
         moved, scaled = sum(each.moved for each in steps), sum(each.scaled for each in steps)
-        return Loop(
+        return EvictionLoop(
             since=steps[0].time,
             until=self.steps[visits[-1]].time,
             rounds=len(visits) - 1,
@@ -120,43 +129,43 @@ class _Course:
 
 
 @dataclass(slots=True)
-class Loops:
+class LoopDetector:
     """Follows a run; made before its first moment."""
 
     #: Each workload that was found to be in a loop, as often as it was in another one.
     looped: list[Reference] = field(default_factory=list)
-    _courses: defaultdict[Reference, _Course] = field(default_factory=lambda: defaultdict(_Course))
+    _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
     _places: dict[PodKey, _Place] = field(default_factory=dict)
-    #: What each node looks like, but for its name, and what is on it.
+    #: What each node looks like except for its name, and what is on it.
     _looks: dict[str, str] = field(default_factory=dict)
     _contents: Counter[str] = field(default_factory=Counter)
-    #: Those that somebody has acted on and nothing has made forgotten.
-    _acted: dict[Reference, _Course] = field(default_factory=dict)
+    #: Workloads that were moved or scaled, and whose states are not forgotten.
+    _acted: dict[Reference, _WorkloadHistory] = field(default_factory=dict)
     #: Those that something from outside has ended.
-    _ended: list[Loop] = field(default_factory=list)
+    _ended: list[EvictionLoop] = field(default_factory=list)
 
     def take(self, observation: Observation) -> None:
-        """Take in what has changed."""
+        """Apply an observation."""
         if observation.is_disturbed:
             self._forget(list(self._acted))
         self._act(observation)
         for workload, desired in observation.desired.items():
-            self._courses[workload].desired = desired
+            self._histories[workload].desired = desired
         for name, node in observation.nodes.items():
             self._looks[name] = "" if node is None else _look(node)
         for key, pod in observation.pods.items():
             self._change(key, pod)
 
-    def finish(self) -> tuple[Loop, ...]:
+    def finish(self) -> tuple[EvictionLoop, ...]:
         """Return the loops, those that began first first."""
-        going = [course.loop(workload) for workload, course in self._acted.items() if course.is_loop]
+        going = [history.loop(workload) for workload, history in self._acted.items() if history.is_loop]
         return tuple(
             sorted(_joined([*self._ended, *going]), key=lambda each: (each.since, str(each.workloads[0].workload)))
         )
 
     def _act(self, observation: Observation) -> None:
         """Enter what was done at a moment, with the states before."""
-        moved: defaultdict[Reference, list[SeenEviction]] = defaultdict(list)
+        moved: defaultdict[Reference, list[ObservedEviction]] = defaultdict(list)
         for eviction in (*observation.evictions, *observation.displaced):
             workload = workload_of(eviction.pod)
             if workload is None or workload.kind in _PASSING or eviction.by[0] in _ORDERED:
@@ -164,32 +173,32 @@ class Loops:
             if "any" in eviction.pod.states:
                 moved[workload].append(eviction)
         for workload, evictions in moved.items():
-            course = self._courses[workload]
+            history = self._histories[workload]
             step = _Step(observation.time, frozenset(each.by[0] for each in evictions), moved=len(evictions))
-            states = [("names", course.placement, course.desired)]
-            if not course.steps or any(each.pod.key in course.came for each in evictions):
-                states.append(("looks", self._likeness(course), course.desired))
+            states = [("names", history.placement, history.desired)]
+            if not history.steps or any(each.pod.key in history.came for each in evictions):
+                states.append(("looks", self._likeness(history), history.desired))
             self._enter(workload, states, step, [each.pod.node for each in evictions])
         for each in observation.scalings:
             step = _Step(observation.time, frozenset((each.by,)), scaled=1)
             self._enter(each.target, [(each.by, each.size)], step, each.nodes)
 
-    def _likeness(self, course: _Course) -> int:
+    def _likeness(self, history: _WorkloadHistory) -> int:
         """What the nodes that a workload is on look like, with all that is on them."""
         return sum(
             _digest(self._looks.get(node, node), str(self._contents[node]))
-            for node, pods in course.pods.items()
+            for node, pods in history.pods.items()
             if pods
         )
 
     def _enter(self, workload: Reference, states: Iterable[Hashable], step: _Step, nodes: Iterable[str]) -> None:
-        course = self._acted[workload] = self._courses[workload]
-        was_loop = course.is_loop
-        course.act(states, step, nodes)
-        if course.is_loop and not was_loop:
+        history = self._acted[workload] = self._histories[workload]
+        was_loop = history.is_loop
+        history.act(states, step, nodes)
+        if history.is_loop and not was_loop:
             self.looped.append(workload)
 
-    def _change(self, key: PodKey, pod: SeenPod | None) -> None:
+    def _change(self, key: PodKey, pod: ObservedPod | None) -> None:
         """A pod came, went or was bound."""
         before, after = self._places.pop(key, None), _place(pod)
         if after is not None:
@@ -205,32 +214,32 @@ class Loops:
         workload, kind, node = place
         self._contents[node] += times * _digest(kind, "")
         if workload is None or workload.kind in _PASSING:
-            self._forget([each for each, course in self._acted.items() if node in course.nodes])
+            self._forget([each for each, history in self._acted.items() if node in history.nodes])
             return
-        course = self._courses[workload]
-        course.placement += times * _digest(kind, node)
-        course.pods[node] += times
-        course.came.discard(key)
-        if times > 0 and course.steps and node:
-            course.nodes.add(node)
-            course.came.add(key)
+        history = self._histories[workload]
+        history.placement += times * _digest(kind, node)
+        history.pods[node] += times
+        history.came.discard(key)
+        if times > 0 and history.steps and node:
+            history.nodes.add(node)
+            history.came.add(key)
 
     def _forget(self, workloads: Iterable[Reference]) -> None:
         for workload in workloads:
-            course = self._acted.pop(workload)
-            if course.is_loop:
-                self._ended.append(course.loop(workload))
-            course.forget()
+            history = self._acted.pop(workload)
+            if history.is_loop:
+                self._ended.append(history.loop(workload))
+            history.forget()
 
 
-def _place(pod: SeenPod | None) -> _Place | None:
+def _place(pod: ObservedPod | None) -> _Place | None:
     """What matters of a pod; None for one that is gone, going or over."""
     if pod is None or "any" not in pod.states:
         return None
     return workload_of(pod), str(pod.controllers[0]) if pod.controllers else pod.name, pod.node
 
 
-def _look(node: SeenNode) -> str:
+def _look(node: ObservedNode) -> str:
     labels = sorted((key, value) for key, value in node.labels.items() if key != _HOSTNAME)
     return str((labels, sorted(node.states), sorted(node.allocatable.items())))
 
@@ -240,9 +249,9 @@ def _digest(what: str, where: str) -> int:
     return int.from_bytes(blake2b(f"{what}\0{where}".encode(), digest_size=16).digest())
 
 
-def _joined(loops: Iterable[Loop]) -> Iterator[Loop]:
+def _joined(loops: Iterable[EvictionLoop]) -> Iterator[EvictionLoop]:
     """Yield loops, those of one time that meet on nodes as one."""
-    groups: list[tuple[set[str], list[Loop]]] = []
+    groups: list[tuple[set[str], list[EvictionLoop]]] = []
     for loop in sorted(loops, key=lambda each: each.since):
         nodes = {node for each in loop.workloads for node in each.nodes}
         joined = [loop]
@@ -253,13 +262,13 @@ def _joined(loops: Iterable[Loop]) -> Iterator[Loop]:
     yield from (_together(each) for _, each in groups)
 
 
-def _meet(group: tuple[set[str], Sequence[Loop]], nodes: set[str], since: int) -> bool:
+def _meet(group: tuple[set[str], Sequence[EvictionLoop]], nodes: set[str], since: int) -> bool:
     return not group[0].isdisjoint(nodes) and any(each.until >= since for each in group[1])
 
 
-def _together(group: Sequence[Loop]) -> Loop:
+def _together(group: Sequence[EvictionLoop]) -> EvictionLoop:
     """One loop of several; its times are those of the one that went round most often."""
     longest = max(group, key=lambda each: (each.rounds, -each.since))
     workloads = sorted((each for loop in group for each in loop.workloads), key=lambda each: str(each.workload))
     by = tuple(sorted({name for loop in group for name in loop.by}))
-    return Loop(longest.since, longest.until, longest.rounds, by, tuple(workloads))
+    return EvictionLoop(longest.since, longest.until, longest.rounds, by, tuple(workloads))

@@ -1,8 +1,10 @@
-"""What becomes of the pods of a node that is drained or restarted.
+"""The pods of a node that is drained or restarted.
 
-A drain evicts them, and tries those again whose budgets refuse; pods of DaemonSets stay, and so do those that a kubelet
-made of a file. A restart runs their containers anew, unless a pod is not to be restarted: then it has failed. Sources:
-``kubectl drain`` 1.36 with ``--ignore-daemonsets --force --delete-emptydir-data``, and the kubelet 1.36 after a reboot.
+A drain evicts them, and retries those whose budgets refuse; pods of DaemonSets stay, and so do static pods. A restart
+starts their containers again, unless a pod is not to be restarted: then it has failed.
+
+Sources: ``kubectl drain`` 1.36 with ``--ignore-daemonsets --force --delete-emptydir-data``, and the kubelet 1.36 after
+a reboot.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from restow.simulating.eviction import TOO_MANY_REQUESTS, evict
 from restow.simulating.indexes import key_of
 from restow.simulating.store import Store
 
-#: Told of a pod that was evicted, and by whom.
+#: Called with a pod that was evicted, and with the actor.
 Evicted = Callable[[Pod, tuple[str, ...]], None]
 
 DRAIN: Final = "drain"
@@ -42,14 +44,14 @@ def _try(store: Store, pod: Pod, evicted: Evicted) -> None:
     if answer.is_evicted:
         evicted(now, (DRAIN,))
     elif answer.code == TOO_MANY_REQUESTS:
-        store.agenda.after(_RETRY, lambda: _try(store, pod, evicted))
+        store.clock.after(_RETRY, lambda: _try(store, pod, evicted))
 
 
 def restart_pods(store: Store, node: str) -> None:
     """Stop the containers of a node's running pods; the kubelet makes them ready again."""
     for pod in list(store.on_node(node)):
         if pod.status.phase == "Running" and not pod.metadata.is_terminating:
-            store.update(_restarted(pod, store.agenda.text))
+            store.update(_restarted(pod, store.clock.text))
 
 
 def _restarted(pod: Pod, now: str) -> Pod:

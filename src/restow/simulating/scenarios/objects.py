@@ -27,7 +27,7 @@ _POLICY = "DeschedulerPolicy"
 
 @dataclass(slots=True, frozen=True)
 class ReadObject:
-    """An object, and what to tell whoever wrote it; empty where there is nothing to tell."""
+    """An object, and a message for its author; empty if there is none."""
 
     manifest: Manifest
     note: str = ""
@@ -82,7 +82,7 @@ def _decoded(document: dict[str, Any], name: str, readable: ClusterStore) -> Man
 
 
 def _take(manifest: Manifest, readable: ClusterStore) -> None:
-    """Have a store take an object, and a pod that it is the template of; raises what it finds in them."""
+    """Try to create an object, and a pod from its template, in a store; raises what is wrong with them."""
     kind = kind_of(manifest)
     if kind in KINDS:
         _read(kind, document_of(manifest), readable)

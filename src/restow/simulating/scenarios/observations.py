@@ -1,7 +1,7 @@
-"""What expectations are judged by: what a run tells of, whenever something has changed.
+"""Observations: the changes of a run that expectations are judged by.
 
-A run tells of changes only, so that a moment costs what changes in it. ``View`` is the cluster that they add up to; it
-is the one thing here that changes, and says which pods and nodes a change touches.
+A run reports changes only, so that a moment costs what changes in it. ``ObservedCluster`` is the cluster that they add
+up to; it is the one thing here that changes, and returns which pods and nodes a change touches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PodKey = tuple[str, str]
 
 
 @dataclass(slots=True, frozen=True)
-class SeenPod:
+class ObservedPod:
     """A pod as expectations see it."""
 
     namespace: str
@@ -40,7 +40,7 @@ class SeenPod:
 
 
 @dataclass(slots=True, frozen=True)
-class SeenNode:
+class ObservedNode:
     """A node as expectations see it; ``used`` and ``empty`` follow from the pods."""
 
     name: str
@@ -51,15 +51,15 @@ class SeenNode:
 
 
 @dataclass(slots=True, frozen=True)
-class SeenEviction:
+class ObservedEviction:
     """A pod that was evicted, as it was then, and who did it: an actor, and the strategy that wanted it."""
 
-    pod: SeenPod
+    pod: ObservedPod
     by: tuple[str, ...]
 
 
 @dataclass(slots=True, frozen=True)
-class SeenScaling:
+class ObservedScaling:
     """A workload or a group of nodes that an autoscaler has given another size."""
 
     target: Reference
@@ -70,7 +70,7 @@ class SeenScaling:
     nodes: tuple[str, ...] = ()
 
 
-def workload_of(pod: SeenPod) -> Reference | None:
+def workload_of(pod: ObservedPod) -> Reference | None:
     """Return what people know a pod by: the controller of its controllers; None of a pod that has none."""
     return pod.controllers[-1] if pod.controllers else None
 
@@ -81,16 +81,16 @@ class Observation:
 
     #: Nanoseconds since the start of the run.
     time: int
-    pods: Mapping[PodKey, SeenPod | None] = field(default_factory=dict)
-    nodes: Mapping[str, SeenNode | None] = field(default_factory=dict)
-    evictions: Sequence[SeenEviction] = ()
-    #: How many pods workloads shall have from now on; 0 of one that is gone.
+    pods: Mapping[PodKey, ObservedPod | None] = field(default_factory=dict)
+    nodes: Mapping[str, ObservedNode | None] = field(default_factory=dict)
+    evictions: Sequence[ObservedEviction] = ()
+    #: The replicas of workloads from now on; 0 for one that is gone.
     desired: Mapping[Reference, int] = field(default_factory=dict)
     #: Whether disruption budgets let no pod go from now on, by namespace and name.
-    standstills: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    blocked_budgets: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     #: Pods that were deleted to make room for others, or because of a taint.
-    displaced: Sequence[SeenEviction] = ()
-    scalings: Sequence[SeenScaling] = ()
+    displaced: Sequence[ObservedEviction] = ()
+    scalings: Sequence[ObservedScaling] = ()
     #: Whether the scenario has had something happen since the last one.
     is_disturbed: bool = False
 
@@ -104,11 +104,11 @@ class Touched:
 
 
 @dataclass(slots=True)
-class View:
+class ObservedCluster:
     """The cluster as it was last seen."""
 
-    pods: dict[PodKey, SeenPod] = field(default_factory=dict)
-    nodes: dict[str, SeenNode] = field(default_factory=dict)
+    pods: dict[PodKey, ObservedPod] = field(default_factory=dict)
+    nodes: dict[str, ObservedNode] = field(default_factory=dict)
     #: What the pods of each node that are not over request together.
     requested: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     #: How many pods there are on each node because of which it is in use.
@@ -135,7 +135,7 @@ class View:
                 self.nodes[name] = node
         return Touched(pods, nodes)
 
-    def _account(self, pod: SeenPod, times: int) -> None:
+    def _account(self, pod: ObservedPod, times: int) -> None:
         """Add or take away what a pod takes of its node."""
         if "succeeded" in pod.states or "failed" in pod.states:
             return

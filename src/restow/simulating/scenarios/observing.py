@@ -1,6 +1,6 @@
-"""What a simulated cluster shows of itself to expectations: its changes, those of one moment together.
+"""Watches a simulated cluster for expectations: reports its changes, those of one moment together.
 
-A moment is over when time has moved on, so what changed in it is told when the next change comes, or at the end.
+A moment is over when time has moved on, so its changes are reported at the next change, or at the end.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from restow.simulating.indexes import key_of
 from restow.simulating.memory import TERMINATION_BY_KUBELET
 from restow.simulating.scenarios.budgets import BudgetKey, allows_none
 from restow.simulating.scenarios.expectations import NodeState, PodState
-from restow.simulating.scenarios.judging import Judge, Verdict
+from restow.simulating.scenarios.judging import ExpectationVerdict, Judge
 from restow.simulating.scenarios.observations import (
     Observation,
+    ObservedEviction,
+    ObservedNode,
+    ObservedPod,
+    ObservedScaling,
     PodKey,
-    SeenEviction,
-    SeenNode,
-    SeenPod,
-    SeenScaling,
 )
 from restow.simulating.scenarios.pod_controllers import controllers_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 #: The kinds that have pods, and controllers themselves.
 _BETWEEN: Final = ("ReplicaSet", "Job")
-#: The kinds that say how many pods they shall have.
+#: The kinds that have ``replicas``.
 _COUNTING: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
-#: Who has deleted a pod, by the reason of its condition; of those who do so by themselves.
+#: Who deleted a pod, by the reason of its condition; only actors that delete by themselves.
 _DISPLACING: Final = {
     "PreemptionByScheduler": "preemption",
     "DeletionByTaintManager": "taint-eviction",
@@ -43,75 +43,75 @@ _DISPLACING: Final = {
 
 
 @dataclass(slots=True)
-class Observer:
-    """Tells a judge of a simulated cluster, from now on; made before the first object comes."""
+class RunObserver:
+    """Reports a simulated cluster to a judge; made before the first object comes."""
 
     simulation: Simulation
     judge: Judge
-    #: Told of the same after the judge.
+    #: Called with each observation after the judge.
     listeners: list[Callable[[Observation], None]] = field(default_factory=list)
     _start: int = field(init=False)
     _time: int = field(init=False)
     _pods: dict[PodKey, Pod | None] = field(default_factory=dict)
     _nodes: dict[str, Node | None] = field(default_factory=dict)
-    _evictions: list[SeenEviction] = field(default_factory=list)
+    _evictions: list[ObservedEviction] = field(default_factory=list)
     _desired: dict[Reference, int] = field(default_factory=dict)
-    _standstills: dict[BudgetKey, bool] = field(default_factory=dict)
-    _displaced: list[SeenEviction] = field(default_factory=list)
-    _scalings: list[SeenScaling] = field(default_factory=list)
+    _blocked_budgets: dict[BudgetKey, bool] = field(default_factory=dict)
+    _displaced: list[ObservedEviction] = field(default_factory=list)
+    _scalings: list[ObservedScaling] = field(default_factory=list)
     _is_disturbed: bool = False
     _is_begun: bool = False
     #: What each pod requests, by its uid; a pod never requests anything else.
     _requests: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._start = self._time = self.simulation.agenda.now
-        self.simulation.store.subscribe("Pod", self._hear_of_pod)
-        self.simulation.store.subscribe("Node", self._hear_of_node)
-        self.simulation.store.subscribe("PodDisruptionBudget", self._hear_of_budget)
+        self._start = self._time = self.simulation.clock.now
+        self.simulation.store.subscribe("Pod", self._on_pod_event)
+        self.simulation.store.subscribe("Node", self._on_node_event)
+        self.simulation.store.subscribe("PodDisruptionBudget", self._on_budget_event)
         for kind in _BETWEEN:
-            self.simulation.store.subscribe(kind, self._hear_of_owner)
+            self.simulation.store.subscribe(kind, self._on_owner_event)
         for kind in _COUNTING:
-            self.simulation.store.subscribe(kind, self._hear_of_workload)
+            self.simulation.store.subscribe(kind, self._on_workload_event)
 
     def evicted(self, pod: Pod, by: tuple[str, ...]) -> None:
-        """Hear of an eviction: the pod as it was, and who did it."""
+        """Record an eviction: the pod as it was, and the actor."""
         self._proceed()
-        self._evictions.append(SeenEviction(self._seen_pod(pod), by))
+        self._evictions.append(ObservedEviction(self._seen_pod(pod), by))
 
-    def scaled(self, scaling: SeenScaling) -> None:
-        """Hear of an autoscaler that scales."""
+    def scaled(self, scaling: ObservedScaling) -> None:
+        """Record that an autoscaler scales."""
         self._proceed()
         self._scalings.append(scaling)
 
     def disturbed(self) -> None:
-        """Hear that the scenario has something happen."""
+        """Record that an event of the scenario happens."""
         self._proceed()
         self._is_disturbed = True
 
     def catch_up(self) -> bool:
-        """Tell of the last moment, if it is over; whether everything is told until now."""
+        """Report the last moment, if it is over; whether everything is reported until now."""
         self._proceed()
         return not self._has_news
 
-    def finish(self) -> tuple[Verdict, ...]:
+    def finish(self) -> tuple[ExpectationVerdict, ...]:
         """Return the verdicts of a run that ends now."""
-        self._tell()
-        return self.judge.finish(self.simulation.agenda.now - self._start)
+        self._report()
+        return self.judge.finish(self.simulation.clock.now - self._start)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         self._proceed()
         pod: Pod = event.new or event.old
         self._pods[key_of(pod)] = event.new
         by = _DISPLACING.get(_disruption(event.new))
         if by is not None and event.old is not None and _disruption(event.old) != _disruption(event.new):
-            self._displaced.append(SeenEviction(self._seen_pod(event.old), (by,)))
+            self._displaced.append(ObservedEviction(self._seen_pod(event.old), (by,)))
         if event.new is None:
             self._requests.pop(pod.metadata.uid, None)
         elif pod.metadata.uid not in self._requests:
             self._requests[pod.metadata.uid] = self._requested(pod)
 
-    def _hear_of_owner(self, event: Event) -> None:
+    def _on_owner_event(self, event: ObjectEvent) -> None:
         """What has lost its controller, or is gone, has pods that do not belong to that controller any more."""
         old, new = event.old, event.new
         if old is None or (new is not None and new.metadata.controller == old.metadata.controller):
@@ -120,33 +120,33 @@ class Observer:
         for pod in self.simulation.store.owned(old.metadata.uid, "Pod"):
             self._pods[key_of(pod)] = pod
 
-    def _hear_of_workload(self, event: Event) -> None:
-        """What shall have more or fewer pods than before."""
+    def _on_workload_event(self, event: ObjectEvent) -> None:
+        """Workloads whose replicas changed."""
         old, new = _desired(event.old), _desired(event.new)
         if old != new:
             self._proceed()
             each = event.new or event.old
             self._desired[Reference(kind_of(each), *key_of(each))] = new
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         self._proceed()
         self._nodes[(event.new or event.old).metadata.name] = event.new
 
-    def _hear_of_budget(self, event: Event) -> None:
+    def _on_budget_event(self, event: ObjectEvent) -> None:
         """What lets no pod go any more, or lets one go again."""
         old, new = (each is not None and allows_none(each) for each in (event.old, event.new))
         if old != new:
             self._proceed()
-            self._standstills[key_of(event.new or event.old)] = new
+            self._blocked_budgets[key_of(event.new or event.old)] = new
 
     def _proceed(self) -> None:
-        """Tell of the moment before, if time has moved on."""
-        if self.simulation.agenda.now > self._time:
-            self._tell()
-            self._time = self.simulation.agenda.now
+        """Report the moment before, if time has moved on."""
+        if self.simulation.clock.now > self._time:
+            self._report()
+            self._time = self.simulation.clock.now
 
-    def _tell(self) -> None:
-        # The first moment is told even of an empty cluster: that there is nothing is something to see.
+    def _report(self) -> None:
+        # The first moment is reported even for an empty cluster: that it is empty counts.
         if self._is_begun and not self._has_news:
             return
         self._is_begun = True
@@ -158,19 +158,19 @@ class Observer:
             nodes,
             tuple(self._evictions),
             self._desired,
-            self._standstills,
+            self._blocked_budgets,
             tuple(self._displaced),
             tuple(self._scalings),
             self._is_disturbed,
         )
-        self._pods, self._nodes, self._evictions, self._desired, self._standstills = {}, {}, [], {}, {}
+        self._pods, self._nodes, self._evictions, self._desired, self._blocked_budgets = {}, {}, [], {}, {}
         self._displaced, self._scalings, self._is_disturbed = [], [], False
         for listener in (self.judge.observe, *self.listeners):
             listener(seen)
 
     @property
     def _has_news(self) -> bool:
-        changes = (self._pods, self._nodes, self._evictions, self._desired, self._standstills, self._scalings)
+        changes = (self._pods, self._nodes, self._evictions, self._desired, self._blocked_budgets, self._scalings)
         return any(changes)
 
     def _requested(self, pod: Pod) -> Mapping[str, int]:
@@ -180,8 +180,8 @@ class Observer:
             name: amount for name, amount in zip(view.state.cluster.nodes.resources, amounts, strict=False) if amount
         }
 
-    def _seen_pod(self, pod: Pod) -> SeenPod:
-        return SeenPod(
+    def _seen_pod(self, pod: Pod) -> ObservedPod:
+        return ObservedPod(
             pod.metadata.namespace,
             pod.metadata.name,
             pod.metadata.labels or {},
@@ -191,21 +191,21 @@ class Observer:
             self._requests.get(pod.metadata.uid, {}),
         )
 
-    def _seen_node(self, node: Node) -> SeenNode:
+    def _seen_node(self, node: Node) -> ObservedNode:
         nodes = self.simulation.view.state.cluster.nodes
         row = nodes.index.get(node.metadata.name)
         amounts = () if row is None else nodes.allocatable[:, row].tolist()
         room = dict(zip(nodes.resources, amounts, strict=False))
-        return SeenNode(node.metadata.name, node.metadata.labels or {}, frozenset(_node_states(node)), room)
+        return ObservedNode(node.metadata.name, node.metadata.labels or {}, frozenset(_node_states(node)), room)
 
 
 def _desired(workload: Any) -> int:
-    """How many pods a workload shall have: none if it is not there."""
+    """The replicas of a workload; none if it does not exist."""
     return 0 if workload is None else int(workload.spec.replicas)
 
 
 def _disruption(pod: Pod | None) -> str:
-    """Why a pod is to go; empty where nobody has said."""
+    """Why a pod is to go; empty if unknown."""
     conditions = pod.status.conditions or () if pod is not None else ()
     return next((each.reason or "" for each in conditions if each.type == DISRUPTION_TARGET), "")
 
@@ -227,7 +227,7 @@ def _pod_states(pod: Pod) -> Iterator[PodState]:
 
 def _node_states(node: Node) -> Iterator[NodeState]:
     yield "any"
-    # A node that says nothing of it counts as ready, as it does to the node lifecycle controller.
+    # A node without the condition counts as ready, as it does for the node lifecycle controller.
     yield "ready" if status_of(node.status.conditions, "Ready", "True") == "True" else "unready"
     if node.spec.unschedulable:
         yield "cordoned"

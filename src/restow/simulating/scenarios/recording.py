@@ -1,4 +1,4 @@
-"""What there is to tell of a run when it is over, from what it showed of itself while it went on."""
+"""The record of a run, built from its observations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.simulating.scenarios.budgets import BudgetKey, Standstill, Standstills
-from restow.simulating.scenarios.disruptions import Disruption, Disruptions
+from restow.simulating.scenarios.budgets import BlockedBudget, BlockedBudgetTracker, BudgetKey
+from restow.simulating.scenarios.disruptions import DisruptionTracker, WorkloadDisruption
 from restow.simulating.scenarios.expectations import Measure, NodeCount, PodCount, Spread
-from restow.simulating.scenarios.landings import EvictedPod, Landings
-from restow.simulating.scenarios.loops import Loop, Loops
-from restow.simulating.scenarios.observations import Observation, PodKey, View
+from restow.simulating.scenarios.landings import LandingTracker, TrackedEviction
+from restow.simulating.scenarios.loops import EvictionLoop, LoopDetector
+from restow.simulating.scenarios.observations import Observation, ObservedCluster, PodKey
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.sampling import Sampler, Samples
 from restow.simulating.scenarios.tallies import tally_of
@@ -30,7 +30,7 @@ _MEASURES: Final[dict[str, Measure]] = {
 
 
 @dataclass(slots=True, frozen=True)
-class Waiting:
+class PendingTime:
     """How many pods were without a node at most, and how long one of them, and all together, were; nanoseconds."""
 
     most: int
@@ -39,7 +39,7 @@ class Waiting:
 
 
 @dataclass(slots=True, frozen=True)
-class Size:
+class ClusterSize:
     """How many nodes and pods there are."""
 
     nodes: int
@@ -47,37 +47,37 @@ class Size:
 
 
 @dataclass(slots=True, frozen=True)
-class Record:
+class RunRecord:
     """A run that is over; times are nanoseconds since its start."""
 
-    evictions: tuple[EvictedPod, ...]
-    loops: tuple[Loop, ...]
+    evictions: tuple[TrackedEviction, ...]
+    loops: tuple[EvictionLoop, ...]
     #: Those that had too few ready pods at some time.
-    disruptions: Mapping[Reference, Disruption]
+    disruptions: Mapping[Reference, WorkloadDisruption]
     #: The disruption budgets that let no pod go at some time.
-    standstills: Mapping[BudgetKey, Standstill]
+    blocked_budgets: Mapping[BudgetKey, BlockedBudget]
     samples: Samples
-    waiting: Waiting
+    waiting: PendingTime
     #: When a pod or a node changed last.
     changed: int
     #: At the end.
-    size: Size
+    size: ClusterSize
 
 
 @dataclass(slots=True)
-class Recorder:
+class RunRecorder:
     """Takes in a run, an observation at a time."""
 
     #: When a pod or a node changed last.
     changed: int = 0
-    _view: View = field(default_factory=View)
+    _view: ObservedCluster = field(default_factory=ObservedCluster)
     _sampler: Sampler = field(
         default_factory=lambda: Sampler({name: tally_of(each) for name, each in _MEASURES.items()})
     )
-    _disruptions: Disruptions = field(default_factory=Disruptions)
-    _standstills: Standstills = field(default_factory=Standstills)
-    _landings: Landings = field(default_factory=Landings)
-    _loops: Loops = field(default_factory=Loops)
+    _disruptions: DisruptionTracker = field(default_factory=DisruptionTracker)
+    _blocked_budgets: BlockedBudgetTracker = field(default_factory=BlockedBudgetTracker)
+    _landings: LandingTracker = field(default_factory=LandingTracker)
+    _loops: LoopDetector = field(default_factory=LoopDetector)
     #: Since when pods have been without a node.
     _pending: dict[PodKey, int] = field(default_factory=dict)
     _most_pending: int = 0
@@ -85,12 +85,12 @@ class Recorder:
     _total_pending: int = 0
 
     def observe(self, observation: Observation) -> None:
-        """Take in what has changed at a moment."""
+        """Apply the changes of a moment."""
         self._sampler.pass_to(observation.time)
         if _is_change(observation, self._view):
             self.changed = observation.time
         self._disruptions.take(observation, self._view.pods)
-        self._standstills.take(observation.time, observation.standstills)
+        self._blocked_budgets.take(observation.time, observation.blocked_budgets)
         self._landings.take(observation, self._view.pods)
         self._loops.take(observation)
         self._wait(observation)
@@ -110,23 +110,23 @@ class Recorder:
         self._longest_pending = max(self._longest_pending, duration)
         self._total_pending += duration
 
-    def finish(self, end: int) -> Record:
-        """Return what is to tell of a run that ended at ``end``."""
+    def finish(self, end: int) -> RunRecord:
+        """Return the record of a run that ended at ``end``."""
         for since in self._pending.values():
             self._waited(end - since)
-        return Record(
+        return RunRecord(
             evictions=self._landings.finish(),
             loops=self._loops.finish(),
             disruptions=self._disruptions.finish(end),
-            standstills=self._standstills.finish(end),
+            blocked_budgets=self._blocked_budgets.finish(end),
             samples=self._sampler.finish(end),
-            waiting=Waiting(self._most_pending, self._longest_pending, self._total_pending),
+            waiting=PendingTime(self._most_pending, self._longest_pending, self._total_pending),
             changed=self.changed,
-            size=Size(len(self._view.nodes), len(self._view.pods)),
+            size=ClusterSize(len(self._view.nodes), len(self._view.pods)),
         )
 
 
-def _is_change(observation: Observation, view: View) -> bool:
+def _is_change(observation: Observation, view: ObservedCluster) -> bool:
     """Whether anything is otherwise than before for people."""
     for key, pod in observation.pods.items():
         old = view.pods.get(key)

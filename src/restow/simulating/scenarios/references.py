@@ -12,7 +12,7 @@ from restow.kube.labels import Selector, parse_selector
 
 DEFAULT_NAMESPACE: Final = "default"
 
-#: The kinds that a scenario can name, and their words beside the kind's own in any case and number.
+#: The kinds that a scenario can name, and their short names in addition to the kind in any case and number.
 _SHORT: Final[dict[str, tuple[str, ...]]] = {
     "CronJob": ("cj",),
     "DaemonSet": ("ds",),

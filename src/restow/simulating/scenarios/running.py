@@ -8,14 +8,14 @@ from typing import Final
 
 from restow.kube.duration import MINUTE
 from restow.simulating.descheduler import AskedMove
-from restow.simulating.scenarios.acting import Mishap
-from restow.simulating.scenarios.judging import Verdict
-from restow.simulating.scenarios.playing import Play
-from restow.simulating.scenarios.recording import Record
+from restow.simulating.scenarios.event_applier import FailedEvent
+from restow.simulating.scenarios.judging import ExpectationVerdict
+from restow.simulating.scenarios.recording import RunRecord
 from restow.simulating.scenarios.scenario import Scenario
+from restow.simulating.scenarios.scenario_run import ScenarioRun
 from restow.simulating.scheduler import UnknownPlacement
 
-#: Told now and then how much of a run is over, in nanoseconds.
+#: Called now and then with how much of a run is over, in nanoseconds.
 Tick = Callable[[int], None]
 
 #: From one look at a run to the next.
@@ -26,7 +26,7 @@ _CALM_LOOKS: Final = 2
 
 
 @dataclass(slots=True, frozen=True)
-class Ending:
+class RunEnding:
     """When a run ends: after a time, in nanoseconds, or sooner where nothing changes any more."""
 
     duration: int
@@ -43,44 +43,44 @@ class Finished:
     duration: int
     #: Whether nothing had changed for a while when it ended.
     is_stable: bool
-    record: Record
-    verdicts: tuple[Verdict, ...]
-    mishaps: Sequence[Mishap]
+    record: RunRecord
+    verdicts: tuple[ExpectationVerdict, ...]
+    failed_events: Sequence[FailedEvent]
     #: What the eviction API refused the descheduler.
     refusals: tuple[AskedMove, ...]
     #: The pods that a scheduler did not know a node for, the first first.
     unknown: tuple[UnknownPlacement, ...] = ()
 
 
-def run_out(scenario: Scenario, play: Play, ending: Ending, tick: Tick) -> Finished:
+def run_out(scenario: Scenario, run: ScenarioRun, ending: RunEnding, tick: Tick) -> Finished:
     """Run a scenario that has begun, to its end."""
-    agenda = play.simulation.agenda
-    begins = agenda.now
+    clock = run.simulation.clock
+    begins = clock.now
     end = begins + ending.duration
     calm_from = begins + _last_entry(scenario)
-    for now in advance(play, end):
+    for now in advance(run, end):
         tick(now - begins)
-        if ending.when_stable and _is_stable(scenario, play, begins, calm_from):
+        if ending.when_stable and _is_stable(scenario, run, begins, calm_from):
             break
-    is_stable = _is_stable(scenario, play, begins, calm_from)
-    verdicts = play.observer.finish()
-    duration = agenda.now - begins
-    moves = play.descheduler.moves if play.descheduler else ()
+    is_stable = _is_stable(scenario, run, begins, calm_from)
+    verdicts = run.observer.finish()
+    duration = clock.now - begins
+    moves = run.descheduler.moves if run.descheduler else ()
     refusals = tuple(each for each in moves if not each.is_made)
-    record = play.recorder.finish(duration)
-    unknown = sorted(each for scheduler in play.actors.schedulers for each in scheduler.unknown.values())
-    return Finished(begins, duration, is_stable, record, verdicts, play.stage.mishaps, refusals, tuple(unknown))
+    record = run.recorder.finish(duration)
+    unknown = sorted(each for scheduler in run.actors.schedulers for each in scheduler.unknown.values())
+    return Finished(begins, duration, is_stable, record, verdicts, run.applier.failed_events, refusals, tuple(unknown))
 
 
-def advance(play: Play, end: int) -> Iterator[int]:
-    """Have a run go on until a time, in nanoseconds since the epoch, where it ends; yields the time now and then."""
-    agenda = play.simulation.agenda
+def advance(run: ScenarioRun, end: int) -> Iterator[int]:
+    """Advance a run to its end, in nanoseconds since the epoch; yields the time now and then."""
+    clock = run.simulation.clock
     try:
-        while agenda.now < end:
-            agenda.run(min(agenda.now + _STEP, end))
-            yield agenda.now
+        while clock.now < end:
+            clock.run(min(clock.now + _STEP, end))
+            yield clock.now
     finally:
-        play.end()
+        run.end()
 
 
 def _last_entry(scenario: Scenario) -> int:
@@ -89,9 +89,9 @@ def _last_entry(scenario: Scenario) -> int:
     return max([0, *(each.at for each in scenario.events), *arrivals])
 
 
-def _is_stable(scenario: Scenario, play: Play, begins: int, calm_from: int) -> bool:
+def _is_stable(scenario: Scenario, run: ScenarioRun, begins: int, calm_from: int) -> bool:
     """Whether nothing has changed for long enough, and nothing is to come."""
     every = scenario.descheduling.every if scenario.descheduling else 0
     calm = max(_CALM, _CALM_LOOKS * every)
-    is_told = play.observer.catch_up()
-    return is_told and play.simulation.agenda.now >= max(calm_from, begins + play.recorder.changed) + calm
+    is_told = run.observer.catch_up()
+    return is_told and run.simulation.clock.now >= max(calm_from, begins + run.recorder.changed) + calm

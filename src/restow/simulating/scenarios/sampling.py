@@ -1,7 +1,7 @@
-"""Numbers of a run at even distances of time, few enough to look at however long it is.
+"""Numbers of a run at even intervals, few enough to plot for a run of any length.
 
-It begins with a number every ten seconds. Whenever there are too many, every other one is dropped and the distance
-doubles, so nobody needs to know beforehand how long a run will be.
+It begins with a number every ten seconds. When there are too many, every other one is dropped and the interval doubles,
+so the length of a run need not be known beforehand.
 """
 
 from __future__ import annotations

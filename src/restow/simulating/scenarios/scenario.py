@@ -34,9 +34,9 @@ class Scenario:
     document: Document
     description: str
     seed: int
-    #: When the run begins, in nanoseconds since the epoch; None is for whoever runs it to say.
+    #: When the run begins, in nanoseconds since the epoch; None: the caller decides.
     begins: int | None
-    #: How long it is; None is for whoever runs it to say.
+    #: How long it is; None: the caller decides.
     duration: int | None
     start: tuple[Manifest, ...]
     #: By time; those of one moment as they are written.
@@ -47,9 +47,9 @@ class Scenario:
     #: The paths of the configurations of schedulers that run side by side; empty is one with its defaults.
     schedulers: tuple[str, ...]
     kubelets: KubeletSettings
-    #: The controller of HorizontalPodAutoscalers; None where nobody looks at them.
+    #: The controller of HorizontalPodAutoscalers; None if they have no effect.
     autoscalers: AutoscalerSettings | None
     cluster_autoscaler: ClusterAutoscalerSettings | None
     expectations: tuple[Expectation, ...]
-    #: What to tell whoever wrote it.
+    #: Messages for its author.
     findings: tuple[Finding, ...] = ()

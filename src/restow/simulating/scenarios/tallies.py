@@ -1,7 +1,7 @@
 """The numbers of statements, kept up to date as a cluster changes.
 
-A tally remembers which pods or nodes it counts, and looks again only at those that a change touches: a run of 20,000
-pods tells of a change many times a second.
+A tally remembers which pods or nodes it counts, and checks only those that a change touches: a run of 20,000 pods
+reports a change many times a second.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from restow.simulating.scenarios.expectations import EvictionCount, LoopCount, Measure, NodeCount, PodCount, Spread
-from restow.simulating.scenarios.loops import Loops
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenNode, SeenPod, Touched, View
+from restow.simulating.scenarios.loops import LoopDetector
+from restow.simulating.scenarios.observations import (
+    Observation,
+    ObservedCluster,
+    ObservedNode,
+    ObservedPod,
+    PodKey,
+    Touched,
+)
 from restow.simulating.scenarios.references import Reference
 
 #: Shares of nodes are whole parts of this many, so that sums of them stay exact.
@@ -23,7 +30,7 @@ _PARTS: Final = 10**9
 class Tally(Protocol):
     """The number of one statement."""
 
-    def refresh(self, view: View, touched: Touched, observation: Observation) -> None:
+    def refresh(self, view: ObservedCluster, touched: Touched, observation: Observation) -> None:
         """Take a change into account, which the view has taken already."""
 
     @property
@@ -53,14 +60,14 @@ def _named(key: PodKey) -> str:
     return "/".join(key)
 
 
-def _belongs(measure: PodCount | EvictionCount, pod: SeenPod) -> bool:
-    """Whether a pod is one of those that a statement is about, wherever it is and whatever it does."""
+def _belongs(measure: PodCount | EvictionCount, pod: ObservedPod) -> bool:
+    """Whether a statement is about a pod, on any node and in any state."""
     if measure.namespace not in (None, pod.namespace) or not measure.labels.matches(pod.labels):
         return False
     return measure.of in (None, Reference("Pod", *pod.key), *pod.controllers)
 
 
-def _chosen(measure: PodCount, node: SeenNode | None) -> bool:
+def _chosen(measure: PodCount, node: ObservedNode | None) -> bool:
     """Whether pods on a node count (None: pods that are nowhere, or on a node that is gone)."""
     if measure.on is None:
         return True
@@ -76,11 +83,11 @@ class _Domains:
     of_node: dict[str, str] = field(default_factory=dict)
     _nodes: Counter[str] = field(default_factory=Counter)
     _pods: dict[str, int] = field(default_factory=dict)
-    #: How many domains have so many pods.
+    #: How many domains have each number of pods.
     _levels: Counter[int] = field(default_factory=Counter)
 
     def place(self, node: str, domain: str | None) -> None:
-        """Have a node be in a domain, or in none."""
+        """Move a node to a domain, or to none."""
         old = self.of_node.pop(node, None)
         if domain is not None:
             self.of_node[node] = domain
@@ -125,7 +132,7 @@ class _Pods:
     def __post_init__(self) -> None:
         self.domains = _Domains(self.measure.skew_across or "")
 
-    def refresh(self, view: View, touched: Touched, observation: Observation) -> None:
+    def refresh(self, view: ObservedCluster, touched: Touched, observation: Observation) -> None:
         if self.measure.skew_across is not None and observation.nodes:
             for name in observation.nodes:
                 self.domains.place(name, self._domain(view.nodes.get(name)))
@@ -138,10 +145,10 @@ class _Pods:
                 self.counted[key] = self.domains.of_node.get(pod.node)
                 self.domains.count(self.counted[key], 1)
 
-    def _counts(self, pod: SeenPod, node: SeenNode | None) -> bool:
+    def _counts(self, pod: ObservedPod, node: ObservedNode | None) -> bool:
         return self.measure.state in pod.states and _belongs(self.measure, pod) and _chosen(self.measure, node)
 
-    def _domain(self, node: SeenNode | None) -> str | None:
+    def _domain(self, node: ObservedNode | None) -> str | None:
         return node.labels.get(self.domains.key) if node is not None and _chosen(self.measure, node) else None
 
     @property
@@ -157,14 +164,14 @@ class _Nodes:
     measure: NodeCount
     counted: dict[str, None] = field(default_factory=dict)
 
-    def refresh(self, view: View, touched: Touched, _observation: Observation) -> None:
+    def refresh(self, view: ObservedCluster, touched: Touched, _observation: Observation) -> None:
         for name in touched.nodes:
             self.counted.pop(name, None)
             node = view.nodes.get(name)
             if node is not None and self._counts(node, used=view.users[name] > 0):
                 self.counted[name] = None
 
-    def _counts(self, node: SeenNode, *, used: bool) -> bool:
+    def _counts(self, node: ObservedNode, *, used: bool) -> bool:
         states = node.states | {"used" if used else "empty"}
         return self.measure.state in states and self.measure.labels.matches(node.labels)
 
@@ -181,7 +188,7 @@ class _Evictions:
     measure: EvictionCount
     counted: list[PodKey] = field(default_factory=list)
 
-    def refresh(self, _view: View, _touched: Touched, observation: Observation) -> None:
+    def refresh(self, _view: ObservedCluster, _touched: Touched, observation: Observation) -> None:
         wanted = self.measure.by
         self.counted += [
             each.pod.key
@@ -200,9 +207,9 @@ class _Evictions:
 @dataclass(slots=True)
 class _Loops:
     measure: LoopCount
-    loops: Loops = field(default_factory=Loops)
+    loops: LoopDetector = field(default_factory=LoopDetector)
 
-    def refresh(self, _view: View, _touched: Touched, observation: Observation) -> None:
+    def refresh(self, _view: ObservedCluster, _touched: Touched, observation: Observation) -> None:
         self.loops.take(observation)
 
     @property
@@ -226,7 +233,7 @@ class _Spread:
     total: int = 0
     squares: int = 0
 
-    def refresh(self, view: View, touched: Touched, _observation: Observation) -> None:
+    def refresh(self, view: ObservedCluster, touched: Touched, _observation: Observation) -> None:
         for name in touched.nodes:
             old = self.shares.pop(name, None)
             if old is not None:
@@ -236,7 +243,7 @@ class _Spread:
                 self.shares[name] = new
                 self.total, self.squares = self.total + new, self.squares + new * new
 
-    def _share(self, node: SeenNode | None, requested: Counter[str]) -> int | None:
+    def _share(self, node: ObservedNode | None, requested: Counter[str]) -> int | None:
         if node is None or not self.measure.labels.matches(node.labels):
             return None
         room = node.allocatable.get(self.measure.resource, 0)

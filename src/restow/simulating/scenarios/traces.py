@@ -194,7 +194,7 @@ def _nothing(_row: Row) -> dict[str, Any]:
 
 
 def _openb_pod(row: Row) -> dict[str, Any]:
-    """What a row of openb says of GPUs."""
+    """The GPUs in a row of openb."""
     gpu = _number(row, "num_gpu") * _number(row, "gpu_milli")
     models = row["gpu_spec"].split("|") if row["gpu_spec"] else []
     expression = {"key": _MODEL, "operator": "In", "values": models}

@@ -17,7 +17,7 @@ from restow.simulating.indexes import key_of
 from restow.simulating.scenarios.pod_controllers import controllers_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 _API_VERSION: Final = "metrics.k8s.io/v1beta1"
 _NANO_PER_MILLI: Final = NANO_PER_UNIT // 1000
@@ -27,7 +27,7 @@ _Amounts = Mapping[str, int]
 
 
 @dataclass(slots=True)
-class Usage:
+class ScenarioUsage:
     """Keeps the metrics of a store up to date with what was said."""
 
     simulation: Simulation
@@ -35,36 +35,36 @@ class Usage:
     _said: dict[Reference, _Amounts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.simulation.store.subscribe("Pod", self._hear_of_pod)
-        self.simulation.store.subscribe("Node", self._hear_of_node)
+        self.simulation.store.subscribe("Pod", self._on_pod_event)
+        self.simulation.store.subscribe("Node", self._on_node_event)
 
     def set(self, target: Reference, usage: Mapping[str, str]) -> None:
-        """Have a pod, each pod of a workload, or a node use so much from now on; ValueError for what is no quantity."""
+        """Set what a pod, each pod of a workload, or a node uses from now on; ValueError for a malformed quantity."""
         self._said.pop(target, None)
         self._said[target] = {resource: parse_quantity(text).nano for resource, text in usage.items()}
         for pod in self.simulation.store.list("Pod"):
-            self._tell_of_pod(pod)
+            self._write_pod(pod)
         for node in self.simulation.store.list("Node"):
-            self._tell_of_node(node.metadata.name)
+            self._write_node(node.metadata.name)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if not self._said or (old and new and old.node == new.node and old.is_over == new.is_over):
             return
         if new is None:
             self.simulation.store.delete("PodMetrics", *key_of(old))
         else:
-            self._tell_of_pod(new)
+            self._write_pod(new)
         for node in {each.node for each in (old, new) if each is not None and each.node}:
-            self._tell_of_node(node)
+            self._write_node(node)
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         if self._said and event.new is None:
             self.simulation.store.delete("NodeMetrics", "", event.old.metadata.name)
         elif self._said and event.old is None:
-            self._tell_of_node(event.new.metadata.name)
+            self._write_node(event.new.metadata.name)
 
-    def _tell_of_pod(self, pod: Pod) -> None:
+    def _write_pod(self, pod: Pod) -> None:
         used = self._of_pod(pod)
         if used is None:
             self.simulation.store.delete("PodMetrics", *key_of(pod))
@@ -74,7 +74,7 @@ class Usage:
             "PodMetrics", Metadata(name=pod.metadata.name, namespace=pod.metadata.namespace), containers=containers
         )
 
-    def _tell_of_node(self, name: str) -> None:
+    def _write_node(self, name: str) -> None:
         if self.simulation.store.get("Node", "", name) is None:
             return
         total = {"cpu": 0, "memory": 0} | dict(self._said.get(Reference("Node", "", name), {}))

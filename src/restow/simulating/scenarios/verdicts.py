@@ -13,12 +13,12 @@ from typing import Literal
 
 from restow.simulating.scenarios.expectations import Expectation
 
-#: undecided: the run ended too early to tell.
+#: undecided: the run ended too early.
 Outcome = Literal["met", "failed", "undecided"]
 
 
 @dataclass(slots=True, frozen=True)
-class Progress:
+class ExpectationProgress:
     """What is known of one expectation so far; times are nanoseconds since the start of the run."""
 
     #: Since when what is waited for has held; None while it does not.
@@ -35,14 +35,14 @@ class Judgement:
     time: int
 
 
-def seen(expectation: Expectation, progress: Progress, time: int, *, holds: bool) -> Progress:
+def seen(expectation: Expectation, progress: ExpectationProgress, time: int, *, holds: bool) -> ExpectationProgress:
     """Return the progress where the statement holds, or does not, from ``time`` on."""
     awaited = holds != (expectation.modality == "always")
     since = (time if progress.since is None else progress.since) if awaited else None
     return _reached(expectation, replace(progress, since=since), time)
 
 
-def passed(expectation: Expectation, progress: Progress, time: int) -> Progress:
+def passed(expectation: Expectation, progress: ExpectationProgress, time: int) -> ExpectationProgress:
     """Return the progress where nothing has changed until just before ``time``."""
     earliest = _earliest(expectation, progress)
     # A statement that has held for its whole time just before the change has held for it.
@@ -52,7 +52,7 @@ def passed(expectation: Expectation, progress: Progress, time: int) -> Progress:
     return _reached(expectation, progress, earliest)
 
 
-def judged(expectation: Expectation, progress: Progress, end: int) -> Judgement:
+def judged(expectation: Expectation, progress: ExpectationProgress, end: int) -> Judgement:
     """Return the outcome of a run that ended at ``end``, until when, and then, nothing has changed."""
     earliest = _earliest(expectation, progress)
     if earliest is not None and earliest <= end:
@@ -65,14 +65,14 @@ def judged(expectation: Expectation, progress: Progress, end: int) -> Judgement:
     return Judgement("failed" if expectation.modality == "eventually" else "met", until)
 
 
-def _earliest(expectation: Expectation, progress: Progress) -> int | None:
+def _earliest(expectation: Expectation, progress: ExpectationProgress) -> int | None:
     """The moment that is reached if nothing changes any more."""
     if progress.since is None:
         return None
     return max(progress.since, expectation.after) + expectation.hold
 
 
-def _reached(expectation: Expectation, progress: Progress, time: int) -> Progress:
+def _reached(expectation: Expectation, progress: ExpectationProgress, time: int) -> ExpectationProgress:
     """The progress at a time, which is the moment if it is late enough, not too late, and the first one."""
     earliest = _earliest(expectation, progress)
     if progress.moment is not None or earliest is None or earliest > time:

@@ -59,7 +59,7 @@ class WrittenKubelets(Struct, frozen=True):
 
 
 class WrittenScheduler(Struct, frozen=True):
-    """A scheduler beside others."""
+    """An additional scheduler."""
 
     configuration: str
 

@@ -14,13 +14,13 @@ import yaml
 from restow.sources.synthetic import placements, workloads
 from restow.sources.synthetic.names import DAY, ago
 from restow.sources.synthetic.pods import HEALTHY, Life
-from restow.sources.synthetic.scenarios import Scenario, young_and_healthy
+from restow.sources.synthetic.scenarios import SyntheticScenario, young_and_healthy
 
 if TYPE_CHECKING:
     from random import Random
 
     from restow.sources.synthetic.names import Object
-    from restow.sources.synthetic.placements import Size
+    from restow.sources.synthetic.placements import SyntheticSize
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,16 +66,16 @@ class Benchmark:
     """A cluster, the policy for it, and one sentence on what they measure."""
 
     description: str
-    scenario: Scenario
+    scenario: SyntheticScenario
     strategies: Strategies
 
 
-def twice_the_average(size: Size, _placed: int) -> int:
+def twice_the_average(size: SyntheticSize, _placed: int) -> int:
     """Nodes that are half full when the pods are spread evenly."""
     return 2 * size.pods_per_node
 
 
-def none_left(_size: Size, placed: int) -> int:
+def none_left(_size: SyntheticSize, placed: int) -> int:
     """Nodes whose CPU is requested to the last milli."""
     return placed
 
@@ -116,80 +116,82 @@ def thousand_each(pods: int) -> int:
 
 BENCHMARKS = {
     "lifetime": Benchmark(
-        "PodLifeTime: one pod in a hundred is old (1,500 evictions)", Scenario(life=some_old), LIFETIME
+        "PodLifeTime: one pod in a hundred is old (1,500 evictions)", SyntheticScenario(life=some_old), LIFETIME
     ),
     "lifetime-nodefit": Benchmark(
         "PodLifeTime with nodeFit: every pod fits elsewhere, none is old enough (0 evictions)",
-        Scenario(),
+        SyntheticScenario(),
         LIFETIME_NODE_FIT,
     ),
-    "taints": Benchmark("RemovePodsViolatingNodeTaints on nodes without taints (0 evictions)", Scenario(), TAINTS),
+    "taints": Benchmark(
+        "RemovePodsViolatingNodeTaints on nodes without taints (0 evictions)", SyntheticScenario(), TAINTS
+    ),
     "taints-full": Benchmark(
         "RemovePodsViolatingNodeTaints with nodeFit: no node has any CPU left (0 evictions)",
-        Scenario(room=none_left),
+        SyntheticScenario(room=none_left),
         TAINTS_NODE_FIT,
     ),
     "low-utilization": Benchmark(
         "LowNodeUtilization: half the nodes at 77 % CPU, the others at 23 % (40,000 evictions)",
-        Scenario(place=placements.hot_half, room=twice_the_average),
+        SyntheticScenario(place=placements.hot_half, room=twice_the_average),
         LOW,
     ),
     "duplicates": Benchmark(
         "RemoveDuplicates: every owner runs in pairs (75,000 evictions)",
-        Scenario(place=placements.in_pairs),
+        SyntheticScenario(place=placements.in_pairs),
         DUPLICATES,
     ),
     "node-affinity": Benchmark(
         "RemovePodsViolatingNodeAffinity: two pods of three run in the wrong zone and fit in the right one "
         "(100,000 evictions)",
-        Scenario(place=placements.any_zone, rules=workloads.home_zone),
+        SyntheticScenario(place=placements.any_zone, rules=workloads.home_zone),
         NODE_AFFINITY,
     ),
     "node-affinity-nowhere": Benchmark(
         "RemovePodsViolatingNodeAffinity: every pod requires a zone that no node is in (0 evictions)",
-        Scenario(rules=workloads.nowhere),
+        SyntheticScenario(rules=workloads.nowhere),
         NODE_AFFINITY,
     ),
     "spread-hostname": Benchmark(
         "TopologySpread: one hostname constraint per owner, one owner in a hundred a pod too many on a node "
         "(150 evictions)",
-        Scenario(place=placements.almost_evenly, rules=workloads.spread_over_nodes),
+        SyntheticScenario(place=placements.almost_evenly, rules=workloads.spread_over_nodes),
         SPREAD,
     ),
     "spread-zone": Benchmark(
         "TopologySpread: one zone constraint per owner, 8-1-1 or 7-2-1 pods in three zones (65,001 evictions)",
-        Scenario(place=placements.uneven_zones, rules=workloads.spread_over_zones),
+        SyntheticScenario(place=placements.uneven_zones, rules=workloads.spread_over_zones),
         SPREAD,
     ),
     "spread-one-namespace": Benchmark(
         "TopologySpread: as spread-zone, all owners in one namespace (65,001 evictions)",
-        Scenario(place=placements.uneven_zones, rules=workloads.spread_over_zones, namespaces=1),
+        SyntheticScenario(place=placements.uneven_zones, rules=workloads.spread_over_zones, namespaces=1),
         SPREAD,
     ),
     "spread-nofit": Benchmark(
         "TopologySpread: as spread-zone with a thousand pods per owner, and no node has any CPU left (0 evictions)",
-        Scenario(
+        SyntheticScenario(
             place=placements.uneven_zones, rules=workloads.spread_over_zones, room=none_left, replicas=thousand_each
         ),
         SPREAD,
     ),
     "anti-affinity": Benchmark(
         "InterPodAntiAffinity: every pod repels its own kind, one owner in a hundred shares a node (150 evictions)",
-        Scenario(place=placements.almost_evenly, rules=workloads.apart),
+        SyntheticScenario(place=placements.almost_evenly, rules=workloads.apart),
         ANTI_AFFINITY,
     ),
     "anti-affinity-one-namespace": Benchmark(
         "InterPodAntiAffinity: as anti-affinity, all pods in one namespace (150 evictions)",
-        Scenario(place=placements.almost_evenly, rules=workloads.apart, namespaces=1),
+        SyntheticScenario(place=placements.almost_evenly, rules=workloads.apart, namespaces=1),
         ANTI_AFFINITY,
     ),
     "restarts": Benchmark(
         "RemovePodsHavingTooManyRestarts: one pod in fifty crashes (3,000 evictions)",
-        Scenario(life=some_crashing),
+        SyntheticScenario(life=some_crashing),
         RESTARTS,
     ),
     "failed": Benchmark(
-        "RemoveFailedPods: one pod in ten failed (15,000 evictions)", Scenario(life=some_failed), FAILED
+        "RemoveFailedPods: one pod in ten failed (15,000 evictions)", SyntheticScenario(life=some_failed), FAILED
     ),
 }
 

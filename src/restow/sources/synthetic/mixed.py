@@ -13,7 +13,7 @@ from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_o
 from restow.sources.synthetic.pods import HEALTHY, Life, completed, pod_maker
 from restow.sources.synthetic.scenarios import namespace_object
 from restow.sources.synthetic.system import bound_claim, service_of, storage_class, system_objects
-from restow.sources.synthetic.workloads import Workload, disruption_budget, owner_objects, priority_class
+from restow.sources.synthetic.workloads import SyntheticWorkload, disruption_budget, owner_objects, priority_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +118,7 @@ class Free:
         self.gpus[index] -= draft.gpus
 
 
-def _agents(agent: Workload, built: Sequence[Machine], rng: Random) -> Iterator[Object]:
+def _agents(agent: SyntheticWorkload, built: Sequence[Machine], rng: Random) -> Iterator[Object]:
     make = pod_maker(agent, rng)
     for index, machine in enumerate(built):
         yield make(index, machine.name, BUILT)
@@ -145,7 +145,7 @@ FATES = (
 COMPLETED = Life("Succeeded", terminated="Completed")
 
 
-def _life(owner: Workload, rng: Random) -> Life:
+def _life(owner: SyntheticWorkload, rng: Random) -> Life:
     draw = rng.random()
     for share, life in FATES:
         if draw < share:
@@ -153,13 +153,13 @@ def _life(owner: Workload, rng: Random) -> Life:
     return COMPLETED if owner.kind == "Job" and draw < 0.4 else HEALTHY
 
 
-def _budget(owner: Workload, rng: Random) -> Iterator[Object]:
+def _budget(owner: SyntheticWorkload, rng: Random) -> Iterator[Object]:
     """Yield a disruption budget for one in four applications of several pods; half of them allow nothing."""
     if owner.kind in {"Deployment", "StatefulSet"} and owner.replicas > 1 and rng.random() < 0.25:
         yield disruption_budget(owner, rng.choice((0, 1)), rng)
 
 
-def _claims(owner: Workload, rng: Random) -> Iterator[Object]:
+def _claims(owner: SyntheticWorkload, rng: Random) -> Iterator[Object]:
     for replica in range(owner.replicas if owner.claim else 0):
         yield from bound_claim(owner, replica, rng)
 

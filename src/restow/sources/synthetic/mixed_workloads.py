@@ -9,7 +9,7 @@ from restow.sources.synthetic import workloads
 from restow.sources.synthetic.names import APPLICATIONS, NAMESPACES
 from restow.sources.synthetic.nodes import HOSTNAME, ZONE, ZONES
 from restow.sources.synthetic.pods import container
-from restow.sources.synthetic.workloads import Kind, Workload, workload
+from restow.sources.synthetic.workloads import Kind, SyntheticWorkload, workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ MEMORY_MEBI = (None, 64, 128, 256, 256, 512, 1024, 2048)
 class Draft:
     """A controller and what its placement needs to know."""
 
-    owner: Workload
+    owner: SyntheticWorkload
     cpu_milli: int = 0
     memory_mebi: int = 0
     gpus: int = 0
@@ -62,7 +62,7 @@ def drafts(pods: int, rng: Random, *, gpu_nodes: bool) -> Iterator[Draft]:
         index += 1
 
 
-def daemon_sets(nodes: int, rng: Random) -> list[Workload]:
+def daemon_sets(nodes: int, rng: Random) -> list[SyntheticWorkload]:
     """Return the two agents that run on every node."""
     critical = {"priority": CRITICAL_PRIORITY, "priorityClassName": CRITICAL, "tolerations": [EVERYWHERE]}
     network = {"containers": [container("example.com/node-network:3.1", {"cpu": "50m"})], **critical}

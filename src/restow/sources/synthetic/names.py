@@ -59,10 +59,10 @@ def uid(rng: Random) -> str:
 
 
 def ago(seconds: int) -> str:
-    """RFC 3339 time of so many seconds before NOW."""
+    """RFC 3339 time, a number of seconds before NOW."""
     return format_time(_NOW - seconds * SECOND)
 
 
 def within_days(days: int, rng: Random) -> str:
-    """Draw a time within so many days before NOW."""
+    """Draw a time within a number of days before NOW."""
     return ago(int(rng.random() * days * DAY))

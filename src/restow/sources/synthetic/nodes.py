@@ -1,4 +1,4 @@
-"""Node objects: three zones, one kind of machine, healthy unless told otherwise."""
+"""Node objects: three zones, one kind of machine, healthy by default."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def zone_of(index: int) -> str:
 
 @dataclass(slots=True, frozen=True)
 class Machine:
-    """What tells one node from another."""
+    """What differs between nodes."""
 
     name: str
     zone: str

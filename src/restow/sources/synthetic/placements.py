@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     #: ``(size, owner, replica) -> node``.
-    Placement = Callable[["Size", int, int], int]
+    Placement = Callable[["SyntheticSize", int, int], int]
 
 
 @dataclass(slots=True, frozen=True)
-class Size:
+class SyntheticSize:
     """How large a benchmark cluster is."""
 
     nodes: int
@@ -47,12 +47,12 @@ class Size:
         return owner + replica * self.owners
 
 
-def evenly(size: Size, owner: int, replica: int) -> int:
+def evenly(size: SyntheticSize, owner: int, replica: int) -> int:
     """Put the same number of pods on every node, replicas of one owner apart."""
     return size.slot(owner, replica) * size.nodes // size.slots
 
 
-def in_pairs(size: Size, owner: int, replica: int) -> int:
+def in_pairs(size: SyntheticSize, owner: int, replica: int) -> int:
     """Two replicas of an owner on each of its nodes: half of them are duplicates."""
     return evenly(size, owner, replica // 2 * 2)
 
@@ -61,13 +61,13 @@ def in_pairs(size: Size, owner: int, replica: int) -> int:
 ALMOST = 100
 
 
-def almost_evenly(size: Size, owner: int, replica: int) -> int:
+def almost_evenly(size: SyntheticSize, owner: int, replica: int) -> int:
     """Evenly, but of one owner in a hundred the first two replicas share a node."""
     shared = owner % ALMOST == 0 and replica == 1
     return evenly(size, owner, 0 if shared else replica)
 
 
-def hot_half(size: Size, owner: int, replica: int) -> int:
+def hot_half(size: SyntheticSize, owner: int, replica: int) -> int:
     """Put on the first half of the nodes 46 pods for every 14 on the other half."""
     hot_nodes = size.nodes // 2
     hot_pods = -(-46 * size.pods_per_node // 30)
@@ -78,12 +78,12 @@ def hot_half(size: Size, owner: int, replica: int) -> int:
     return min(hot_nodes + (slot - hot_nodes * hot_pods) // cold_pods, size.nodes - 1)
 
 
-def any_zone(size: Size, owner: int, replica: int) -> int:
+def any_zone(size: SyntheticSize, owner: int, replica: int) -> int:
     """Put a third of each owner's replicas in every zone, whichever zone the owner prefers."""
     return _in_zone(size, owner, replica, (owner + size.replicas * owner + replica) % len(ZONES))
 
 
-def uneven_zones(size: Size, owner: int, replica: int) -> int:
+def uneven_zones(size: SyntheticSize, owner: int, replica: int) -> int:
     """Of ten replicas 8, 1 and 1 per zone for every third owner, 7, 2 and 1 for the others: 65 moves in 15 owners."""
     eight = owner // len(ZONES) % 3 == 0
     share = replica * 10 // size.replicas
@@ -91,7 +91,7 @@ def uneven_zones(size: Size, owner: int, replica: int) -> int:
     return _in_zone(size, owner, replica, (owner + place) % len(ZONES))
 
 
-def _in_zone(size: Size, owner: int, replica: int, zone: int) -> int:
+def _in_zone(size: SyntheticSize, owner: int, replica: int, zone: int) -> int:
     """Choose a node of a zone: the replicas of all owners take turns. With fewer nodes than zones, any node."""
     zone %= size.nodes
     nodes = -(-(size.nodes - zone) // len(ZONES))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from restow.sources.synthetic.names import Object
-    from restow.sources.synthetic.workloads import Workload
+    from restow.sources.synthetic.workloads import SyntheticWorkload
 
 _MOUNTS = [{"name": "kube-api-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}]
 
@@ -99,7 +99,7 @@ def container(image: str, requests: dict[str, str], limits: dict[str, str] | Non
     return {"name": name.rstrip("-0123456789"), "image": image, "resources": resources}
 
 
-def pod_maker(owner: Workload, rng: Random) -> PodMaker:
+def pod_maker(owner: SyntheticWorkload, rng: Random) -> PodMaker:
     """Return what makes the pods of one owner; their uids come from ``rng``."""
     shared: Object = {"labels": owner.labels}
     if references := owner_references(owner):
@@ -131,12 +131,12 @@ def pod_maker(owner: Workload, rng: Random) -> PodMaker:
     return make
 
 
-def claim_name(owner: Workload, replica: int) -> str:
+def claim_name(owner: SyntheticWorkload, replica: int) -> str:
     """Name the claim of a StatefulSet's pod."""
     return f"{owner.claim}-{pod_name(owner, replica)}"
 
 
-def _spec(owner: Workload, replica: int, node: str | None) -> Object:
+def _spec(owner: SyntheticWorkload, replica: int, node: str | None) -> Object:
     spec = {"nodeName": node, **owner.spec} if node else owner.spec
     if not owner.claim:
         return spec

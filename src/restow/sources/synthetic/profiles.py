@@ -50,7 +50,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(slots=True, frozen=True)
-class Profile:
+class ClusterProfile:
     """A kind of cluster."""
 
     description: str
@@ -61,14 +61,16 @@ class Profile:
 
 
 @cache
-def profiles() -> Mapping[str, Profile]:
+def profiles() -> Mapping[str, ClusterProfile]:
     """All profiles by name, the default first."""
     benchmarks = {
-        name: Profile(benchmark.description, partial(benchmark_cluster, benchmark.scenario), benchmark.strategies)
+        name: ClusterProfile(
+            benchmark.description, partial(benchmark_cluster, benchmark.scenario), benchmark.strategies
+        )
         for name, benchmark in BENCHMARKS.items()
     }
-    mixed = Profile("a bit of everything: the default", mixed_cluster, EVERYTHING)
-    full = Profile("as mixed, pods as large as real dumps have them (3 KB)", full_cluster, EVERYTHING)
+    mixed = ClusterProfile("a bit of everything: the default", mixed_cluster, EVERYTHING)
+    full = ClusterProfile("as mixed, pods as large as real dumps have them (3 KB)", full_cluster, EVERYTHING)
     return MappingProxyType({"mixed": mixed, "full": full, **benchmarks})
 
 
@@ -91,7 +93,7 @@ def policy_for(profile: str, *, node_fit: bool | None = None) -> str:
     return policy_text(_find(profile).strategies, node_fit=node_fit)
 
 
-def _find(name: str) -> Profile:
+def _find(name: str) -> ClusterProfile:
     known = profiles()
     if name in known:
         return known[name]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from restow.sources.synthetic.names import APPLICATIONS, BUILT, NAMESPACES, uid, within_days
 from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_object, zone_of
-from restow.sources.synthetic.placements import Size, evenly
+from restow.sources.synthetic.placements import SyntheticSize, evenly
 from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
 from restow.sources.synthetic.system import system_objects
-from restow.sources.synthetic.workloads import Workload, owner_objects, workload
+from restow.sources.synthetic.workloads import SyntheticWorkload, owner_objects, workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def no_rules(_owner: int, _name: str) -> Object:
     return {}
 
 
-def roomy(size: Size, placed: int) -> int:
+def roomy(size: SyntheticSize, placed: int) -> int:
     """Nodes that take more than twice the average."""
     return max(2 * size.pods_per_node, placed) + 10
 
@@ -48,14 +48,14 @@ def young_and_healthy(_pod: int, rng: Random) -> tuple[str, Life]:
 
 
 @dataclass(slots=True, frozen=True)
-class Scenario:
+class SyntheticScenario:
     """One benchmark cluster of any size."""
 
     place: Placement = evenly
     #: ``(owner, application name)`` to the part of the pods' spec that says where they may run.
     rules: Callable[[int, str], Object] = no_rules
     #: ``(size, pods on the node)`` to the number of pods for which the node has CPU.
-    room: Callable[[Size, int], int] = roomy
+    room: Callable[[SyntheticSize, int], int] = roomy
     #: ``(pod, rng)`` to its creation time and what it has been through.
     life: Callable[[int, Random], tuple[str, Life]] = young_and_healthy
     #: Pods to replicas per owner.
@@ -63,9 +63,9 @@ class Scenario:
     namespaces: int = len(NAMESPACES)
 
 
-def benchmark_cluster(scenario: Scenario, nodes: int, pods: int, rng: Random) -> Iterator[Object]:
+def benchmark_cluster(scenario: SyntheticScenario, nodes: int, pods: int, rng: Random) -> Iterator[Object]:
     """Yield the nodes, namespaces, controllers and pods of a scenario."""
-    size = Size(nodes, pods, scenario.replicas(pods), scenario.namespaces)
+    size = SyntheticSize(nodes, pods, scenario.replicas(pods), scenario.namespaces)
     yield from _nodes(scenario, size, rng)
     for name in NAMESPACES[: size.namespaces]:
         yield namespace_object(name, rng)
@@ -91,7 +91,7 @@ def namespace_object(name: str, rng: Random) -> Object:
     }
 
 
-def _nodes(scenario: Scenario, size: Size, rng: Random) -> Iterator[Object]:
+def _nodes(scenario: SyntheticScenario, size: SyntheticSize, rng: Random) -> Iterator[Object]:
     placed = Counter(
         scenario.place(size, owner, replica)
         for owner in range(size.owners)
@@ -109,7 +109,7 @@ def _nodes(scenario: Scenario, size: Size, rng: Random) -> Iterator[Object]:
         yield node_object(machine, rng)
 
 
-def _owner(scenario: Scenario, size: Size, index: int, rng: Random) -> Workload:
+def _owner(scenario: SyntheticScenario, size: SyntheticSize, index: int, rng: Random) -> SyntheticWorkload:
     name = f"{APPLICATIONS[index % len(APPLICATIONS)]}-{index:05d}"
     image = f"example.com/{name}:1.0"
     requests = {"cpu": f"{POD_CPU_MILLI}m", "memory": f"{POD_MEMORY_MEBI}Mi"}
@@ -119,5 +119,5 @@ def _owner(scenario: Scenario, size: Size, index: int, rng: Random) -> Workload:
     return workload("Deployment", namespace, name, _replicas(size, index), spec, rng=rng)
 
 
-def _replicas(size: Size, owner: int) -> int:
+def _replicas(size: SyntheticSize, owner: int) -> int:
     return min(size.replicas, size.pods - owner * size.replicas)

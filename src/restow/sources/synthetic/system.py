@@ -1,6 +1,6 @@
-"""What every cluster has beside its workloads: the API's own Service, a budget for its DNS, a CSINode for each node, volumes.
+"""What every cluster has besides workloads: the API's Service, a budget for its DNS, a CSINode for each node, volumes.
 
-Without them a dump would not tell whether there are objects of these kinds at all, and nothing could be proven. The
+Without them a dump would not show whether there are objects of these kinds at all, and nothing could be proven. The
 names follow from what is there already, so nothing is drawn.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from restow.sources.synthetic.names import Object
-    from restow.sources.synthetic.workloads import Workload
+    from restow.sources.synthetic.workloads import SyntheticWorkload
 
 #: Volumes that a node can attach.
 ATTACHABLE = 39
@@ -37,7 +37,7 @@ def system_objects(nodes: Iterable[str], namespaces: Iterable[str]) -> Iterator[
         yield _csi_node(name)
 
 
-def service_of(owner: Workload) -> Iterator[Object]:
+def service_of(owner: SyntheticWorkload) -> Iterator[Object]:
     """Yield the Service of a Deployment or a StatefulSet; other workloads have none."""
     if owner.kind in {"Deployment", "StatefulSet"}:
         yield _service(owner.namespace, owner.name, {"app": owner.name})
@@ -99,7 +99,7 @@ def storage_class(rng: Random) -> Object:
     }
 
 
-def bound_claim(owner: Workload, replica: int, rng: Random, *, zone: str | None = None) -> Iterator[Object]:
+def bound_claim(owner: SyntheticWorkload, replica: int, rng: Random, *, zone: str | None = None) -> Iterator[Object]:
     """Yield the claim of a replica and its volume, which only nodes of ``zone`` reach (None: all nodes)."""
     identity = uid(rng)
     claim, volume = claim_name(owner, replica), f"pvc-{identity}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from restow.cluster.amounts import parse_amounts
 from restow.cluster.usage_columns import RESOURCES, packed, rounded
-from restow.cluster.usage_history import Series
+from restow.cluster.usage_history import SampleSeries
 from restow.kube.timestamps import SECOND, parse_time
 from restow.sources.synthetic.names import DAY, NOW
 
@@ -26,7 +26,7 @@ _END = parse_time(NOW) // SECOND
 
 
 def with_usage(objects: Iterable[Object], seconds: int, step: int, seed: int) -> Iterator[Object]:
-    """Yield all objects, then what their nodes used: every ``step`` seconds of so many before ``NOW``."""
+    """Yield all objects, then what their nodes used every ``step`` seconds of a period that ends at ``NOW``."""
     nodes = {}
     for each in objects:
         yield each
@@ -40,17 +40,17 @@ def with_usage(objects: Iterable[Object], seconds: int, step: int, seed: int) ->
             yield _stored(name, resource, _series(times, capacity[resource], rng))
 
 
-def _series(times: np.ndarray[tuple[int], np.dtype[np.int64]], capacity: int, rng: Random) -> Series:
+def _series(times: np.ndarray[tuple[int], np.dtype[np.int64]], capacity: int, rng: Random) -> SampleSeries:
     average, phase = rng.uniform(_LEAST, _MOST), rng.random()
     shares = (
         average + _SWING * math.sin(2 * math.pi * (time / DAY + phase)) + rng.gauss(0, _NOISE)
         for time in times.tolist()
     )
     values = [int(capacity * min(max(share, 0.0), 1.0)) for share in shares]
-    return rounded(Series(times, np.array(values, dtype=np.int64)))
+    return rounded(SampleSeries(times, np.array(values, dtype=np.int64)))
 
 
-def _stored(node: str, resource: str, series: Series) -> Object:
+def _stored(node: str, resource: str, series: SampleSeries) -> Object:
     wire = packed(node, resource, series)
     return {
         "apiVersion": wire.api_version,

@@ -26,7 +26,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(slots=True, frozen=True)
-class Workload:
+class SyntheticWorkload:
     """One controller; its pods share labels, owner reference and spec to the byte."""
 
     kind: Kind
@@ -49,14 +49,14 @@ class Workload:
 
 def workload(
     kind: Kind, namespace: str, name: str, replicas: int, spec: Object, *, rng: Random, claim: str = ""
-) -> Workload:
+) -> SyntheticWorkload:
     """Give a controller its uids, and a Deployment its template hash."""
     made = uid(rng)
     labels = {"app": name}
     if kind == "Deployment":
         labels["pod-template-hash"] = template_hash(rng)
     owner_name = f"{name}-{labels['pod-template-hash']}" if kind == "Deployment" else name
-    return Workload(
+    return SyntheticWorkload(
         kind=kind,
         namespace=namespace,
         name=name,
@@ -71,7 +71,7 @@ def workload(
     )
 
 
-def pod_name(owner: Workload, replica: int) -> str:
+def pod_name(owner: SyntheticWorkload, replica: int) -> str:
     """Name a replica: an ordinal in a StatefulSet, random characters elsewhere."""
     match owner.kind:
         case "StatefulSet":
@@ -82,14 +82,14 @@ def pod_name(owner: Workload, replica: int) -> str:
             return f"{owner.owner_name}-{suffix(owner.offset, replica)}"
 
 
-def owner_references(owner: Workload) -> list[Object]:
+def owner_references(owner: SyntheticWorkload) -> list[Object]:
     """Return the pods' ``ownerReferences``; empty for a bare pod."""
     if owner.kind == "Bare":
         return []
     return [_reference(OWNER_KINDS.get(owner.kind, owner.kind), owner.owner_name, owner.owner_uid)]
 
 
-def owner_objects(owner: Workload) -> Iterator[Object]:
+def owner_objects(owner: SyntheticWorkload) -> Iterator[Object]:
     """Yield the controllers as objects: none for a bare pod, two for a Deployment."""
     if owner.kind == "Bare":
         return
@@ -132,8 +132,8 @@ def _reference(kind: str, name: str, uid: str) -> Object:
     }
 
 
-def disruption_budget(owner: Workload, allowed: int, rng: Random) -> Object:
-    """Make a budget for a healthy workload that still allows so many disruptions."""
+def disruption_budget(owner: SyntheticWorkload, allowed: int, rng: Random) -> Object:
+    """Make a budget for a healthy workload that still allows a number of disruptions."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

@@ -1,10 +1,10 @@
-"""What helps a pod that InterPodAffinity rejected: partners that come, pods that go which it keeps away from, nodes elsewhere.
+"""What helps a pod that InterPodAffinity rejected: partners that come, repelled pods that leave, nodes elsewhere.
 
-A partner has to be meant by all required terms of the pod, and so has a pod that it keeps away from: with several terms of
-anti-affinity, one that only some of them mean wakes nobody. Source: Kubernetes 1.36.
+A partner has to match all required terms of the pod, and so has a pod that it keeps away from: with several terms of
+anti-affinity, a pod that matches only some of them wakes no one. Source: Kubernetes 1.36.
 
-The labels of namespaces are not known here, so a selector of namespaces may mean any of them: a pod is tried once too often
-rather than left for minutes. Upstream's hint takes namespaces to have no labels, and leaves it.
+The labels of namespaces are not known here, so a selector of namespaces may match any of them: a pod is tried once too
+often rather than left for minutes. Upstream's hint takes namespaces to have no labels, and leaves it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, com
 
 
 def _has_partner(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
-    """Hint: a partner has come, a pod that stood in the way is gone or has changed, or the pod's own labels have."""
+    """Hint: a partner came, a pod in the way left or changed, or the pod's own labels did."""
     old: PodFacts | None = event.old
     new: PodFacts | None = event.new
     if old is not None and new is not None and new.uid == pod.uid:

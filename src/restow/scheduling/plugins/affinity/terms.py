@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.kube.field_errors import aggregate
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.selector_index import LabelledAs, ScopedSelector, SelectorIndex
 
 
@@ -38,7 +38,7 @@ class AffinityTerm:
 
 
 @dataclass(slots=True, frozen=True)
-class WeightedTerm:
+class WeightedPodTerm:
     """A preferred term; anti-affinity has a negative weight."""
 
     term: AffinityTerm
@@ -51,7 +51,7 @@ class PodTerms:
 
     affinity: tuple[AffinityTerm, ...] = ()
     anti_affinity: tuple[AffinityTerm, ...] = ()
-    preferred: tuple[WeightedTerm, ...] = ()
+    preferred: tuple[WeightedPodTerm, ...] = ()
     #: Why terms cannot be read: such a pod is not scheduled, and the list that holds the bad term counts as empty.
     problems: tuple[str, ...] = ()
 
@@ -89,7 +89,7 @@ class Carriers:
 
 
 class CarriedTerms:
-    """Terms of existing pods by whom they mean."""
+    """Terms of existing pods, indexed by the pods that they select."""
 
     def __init__(self, context: Context, carried: Sequence[CarriedTerm]) -> None:
         self._pods = context.state.cluster.pods
@@ -97,7 +97,7 @@ class CarriedTerms:
         self._carried = carried
         self._index = SelectorIndex([_scoped(each.term) for each in carried])
         #: By namespace and labels: several of them may be labelled alike.
-        self._of_kind: Recent[tuple[int, int], tuple[Carriers, ...]] = Recent(_KINDS)
+        self._of_kind: LruCache[tuple[int, int], tuple[Carriers, ...]] = LruCache(_KINDS)
         self._of_pods: dict[LabelledAs, tuple[Carriers, ...]] = {}
         self._of_terms: dict[tuple[int, ...], tuple[Carriers, ...]] = {}
 
@@ -139,7 +139,7 @@ class CarriedTerms:
         return tuple(Carriers(*each, frozenset(groups)) for each, groups in alike.items())
 
 
-def compile_terms(rules: Rules, namespace: str) -> PodTerms:
+def compile_terms(rules: PlacementRules, namespace: str) -> PodTerms:
     """The terms of a pod with these rules in a namespace."""
     problems: list[str] = []
     affinity, anti_affinity = rules.pod_affinity or PodAffinity(), rules.pod_anti_affinity or PodAffinity()
@@ -165,8 +165,8 @@ def compile_terms(rules: Rules, namespace: str) -> PodTerms:
 def incoming_namespaces(term: AffinityTerm, known: Mapping[str, Mapping[str, str]]) -> frozenset[str] | None:
     """The namespaces that the term of an incoming pod means, given the labels of the known ones; None for all.
 
-    Upstream turns the namespace selector into names, but keeps the selector and goes on asking it about a namespace
-    without labels: one that only excludes (NotIn, DoesNotExist) therefore means every namespace.
+    Upstream turns the namespace selector into names, but keeps the selector and still matches it against empty labels:
+    one that only excludes (NotIn, DoesNotExist) therefore means every namespace.
     """
     if term.namespace_selector.matches({}):
         return None
@@ -179,10 +179,10 @@ def _signed(wire: Iterable[WeightedPodAffinityTerm] | None, sign: int) -> list[t
 
 def _readable(
     name: str, wire: Iterable[tuple[PodAffinityTerm, int]], namespace: str, problems: list[str]
-) -> tuple[WeightedTerm, ...]:
+) -> tuple[WeightedPodTerm, ...]:
     """The compiled list; empty, with a problem noted, where one of its terms cannot be read."""
     try:
-        return tuple(WeightedTerm(_compile(term, namespace), weight) for term, weight in wire)
+        return tuple(WeightedPodTerm(_compile(term, namespace), weight) for term, weight in wire)
     except ValueError as error:
         problems.append(f"{name}: {error}")
         return ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-#: In the order in which what is lacking is told.
+#: In the order in which lacking resources are reported.
 BASIC: Final = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -18,7 +18,7 @@ def is_extended(name: str) -> bool:
 
 @cache
 def is_scalar(name: str) -> bool:
-    """Whether the scheduler keeps account of a resource beside CPU, memory and ephemeral storage.
+    """Whether the scheduler tracks a resource other than CPU, memory and ephemeral storage.
 
     Extended resources, huge pages, attachable volumes and native resources with a prefix; others are dropped.
     """

@@ -1,8 +1,7 @@
 """What nodes are measured to use: mean and standard deviation over the last minutes of what is watched or stored.
 
-The history of the cluster ends with its newest sample, and a window reaches back from there: it is judged as it was
-then, whenever that is. A node without samples in the window uses what its metrics (metrics.k8s.io) say, of which nobody
-knows how they vary.
+The history of the cluster ends with its newest sample, and a window reaches back from there: usage is judged as of that
+time. A node without samples in the window uses what its metrics (metrics.k8s.io) say, with unknown variation.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from restow.cluster.recent_usage import recent_usage
 from restow.cluster.snapshot import Cluster
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage import node_usage
-from restow.cluster.usage_history import Series, UsageHistory, mean, std
+from restow.cluster.usage_history import SampleSeries, UsageHistory, mean, std
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT
 
 #: The rows of amount arrays that are measured.
@@ -29,8 +28,8 @@ _NANO = {CPU: NANO_PER_MILLI, MEMORY: NANO_PER_UNIT}
 
 
 @dataclass(slots=True, frozen=True, eq=False)
-class MeasuredUsage:
-    """Of each node, in rows as ``MEASURED``: amounts, not-a-number where nobody knows."""
+class NodeUsage:
+    """Amounts of each node, in rows as ``MEASURED``; not-a-number where unknown."""
 
     mean: npt.NDArray[np.float64]
     #: 0 where it is not known how usage varies.
@@ -39,11 +38,11 @@ class MeasuredUsage:
     end: int | None
 
 
-def measured_usage(cluster: Cluster, window: int) -> MeasuredUsage:
-    """What is watched now, or else what the input says, the history of so many seconds first."""
+def measured_usage(cluster: Cluster, window: int) -> NodeUsage:
+    """What is watched now; else the history of the last ``window`` seconds, then the metrics in the input."""
     recent = recent_usage(cluster)
     if recent is not None:
-        return MeasuredUsage(*recent.figures(cluster.nodes.names, window), recent.end)
+        return NodeUsage(*recent.figures(cluster.nodes.names, window), recent.end)
     history, nodes = stored_history(cluster), cluster.nodes
     means, stds = np.full((len(MEASURED), len(nodes)), np.nan), np.zeros((len(MEASURED), len(nodes)))
     _take_metrics(cluster, means)
@@ -54,10 +53,10 @@ def measured_usage(cluster: Cluster, window: int) -> MeasuredUsage:
                 average, deviation = mean(series, window, end), std(series, window, end)
                 if average is not None:
                     means[row, node], stds[row, node] = average, deviation
-    return MeasuredUsage(means, stds, end)
+    return NodeUsage(means, stds, end)
 
 
-def _series(history: UsageHistory, nodes: Nodes, resource: str) -> Iterator[tuple[int, Series]]:
+def _series(history: UsageHistory, nodes: Nodes, resource: str) -> Iterator[tuple[int, SampleSeries]]:
     """The series of the nodes that have one, by index."""
     for node, name in enumerate(nodes.names):
         series = history.series(name, resource)

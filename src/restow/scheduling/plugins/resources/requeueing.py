@@ -23,9 +23,9 @@ def _frees_room(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
 
 
 def _has_room(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
-    """Hint: the pod fits on the node if it is empty, and the node is new or has more of what the pod requests than before.
+    """Hint: the pod fits on the empty node, and the node is new or has more of what the pod requests than before.
 
-    Resources that the plugin is told to ignore are looked at here, as upstream does.
+    As upstream does, this includes resources that the plugin is configured to ignore.
     """
     old: NodeFacts | None = event.old
     new: NodeFacts = event.new

@@ -101,7 +101,7 @@ class ResourceRoom:
         return [helps and not self.add_pod(pod) for pod in pods]
 
     def remove_pod(self, pod: int) -> None:
-        """A pod goes."""
+        """Remove a pod."""
         self._free = [free + amount for free, amount in zip(self._free, self._held(pod), strict=True)]
         self._slots += 1
 

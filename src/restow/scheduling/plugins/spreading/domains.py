@@ -1,7 +1,8 @@
-"""Where a spread constraint counts pods: the nodes that have all topology keys and that its inclusion policies admit.
+"""Where a spread constraint counts pods: the nodes that have all topology keys and that its policies admit.
 
-The answer depends on the keys, the pod's node selection and its tolerations, of which there are few distinct ones; it
-is worked out once for each combination. Source: matchNodeInclusionPolicies, Kubernetes 1.36.
+The policies are ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``. The answer depends on the keys, the pod's node
+selection and its tolerations, of which there are few distinct ones; it is worked out once for each combination. Source:
+matchNodeInclusionPolicies, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from restow.cluster.node_matching import matches
 from restow.cluster.nodes import NodePart
 from restow.cluster.snapshot import Cluster
 from restow.kube.node_selection import NodeSelection
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.pod_counts import PodCounts
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
 from restow.scheduling.plugins.spreading.terms import SpreadTerm
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
@@ -45,7 +46,7 @@ class _Question(NamedTuple):
     tolerations: int | None
 
 
-class SpreadDomains:
+class DomainCounter:
     """The counted domains of one cluster's pods."""
 
     def __init__(self, cluster: Cluster, topologies: Topologies, counts: PodCounts) -> None:
@@ -61,15 +62,15 @@ class SpreadDomains:
         self._nodes.follow(NodePart.TAINTS, self._forget_tainted)
 
     def _forget(self) -> None:
-        self._known: Recent[_Question, CountedDomains] = Recent()
+        self._known: LruCache[_Question, CountedDomains] = LruCache()
         #: Those that depend on taints.
-        self._tainted: Recent[_Question, CountedDomains] = Recent()
+        self._tainted: LruCache[_Question, CountedDomains] = LruCache()
         self._with_all: dict[tuple[str, ...], BoolArray] = {}
         self._everywhere: dict[str, bool] = {}
 
     def _forget_tainted(self) -> None:
         self._counts.forget({known.domains for known in self._tainted.values()})
-        self._tainted = Recent()
+        self._tainted = LruCache()
 
     def counted(self, pod: int, term: SpreadTerm, required_keys: tuple[str, ...]) -> CountedDomains:
         """Where a constraint of a pod counts. Without required keys an absent label is like an empty one."""

@@ -1,8 +1,8 @@
-"""The kinds of nodes that soft spread constraints tell apart, and what they give each kind.
+"""The kinds of nodes that soft spread constraints distinguish, and the score of each kind.
 
 To a constraint a node is its domain and the matching pods there. Zones are few and most nodes have none of the pods, so
-thousands of nodes are a dozen kinds, and workloads alike have the same ones. Scores follow from which kinds are scored:
-they are worked out once for each set of kinds and remembered, and a set is a number with a bit for each kind.
+thousands of nodes are a dozen kinds, and similar workloads share them. Scores depend on which kinds are scored: they
+are computed once for each set of kinds and remembered; a set is a number with a bit for each kind.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.pod_counts import Counts
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, normalised, raw_scores
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import WindowScores
-from restow.scheduling.sampling.windows import Integers, Runs
+from restow.scheduling.sampling.windows import Integers, WindowRuns
 
 #: The most kinds that are worth it; more nodes than that are hardly alike.
 _MOST = windows.MOST_VALUES
 #: Constraints that are remembered with what they find...
 _CAPACITY = 512
-#: ...and of each so many sets of kinds.
+#: ...and this many sets of kinds for each.
 _SETS = 64
 
 
@@ -41,8 +41,8 @@ class ConstraintCounts(NamedTuple):
     domain: IntArray | None
 
 
-#: All that scores depend on but the nodes: of each constraint its skew, the number of values that tell nodes apart, and
-#: the pods of each domain.
+#: All that scores depend on except the nodes: of each constraint its skew, the number of distinct node values, and the
+#: pods of each domain.
 _Signature = tuple[tuple[int, int, bytes | None], ...]
 
 
@@ -67,7 +67,7 @@ class SpreadScoreClasses:
         return self.scores.of(number, int(np.bitwise_or.reduce(self._bits * scored)))[self.of_node]
 
     def relative(self, nodes: IntArray) -> RelativeKinds | None:
-        """The same for windows of some nodes; None where all of those are alike to all constraints."""
+        """The scores in windows of some nodes; None if no constraint distinguishes those nodes."""
         bits = self._bits[nodes]
         if self.scores.alike(int(np.bitwise_or.reduce(bits))):
             return None
@@ -86,7 +86,7 @@ class RelativeKinds:
         """By the kinds that windows have."""
         sets, runs = windows.unions(self._bits, size)
         table, number = self._scores.of_windows(size, sets)
-        return WindowScores(table, Runs(number[runs.numbers], runs.bounds))
+        return WindowScores(table, WindowRuns(number[runs.numbers], runs.bounds))
 
 
 class KindScores:
@@ -95,12 +95,12 @@ class KindScores:
     def __init__(self, constraints: Sequence[ScoredConstraint]) -> None:
         self._scored_constraints = constraints
         self.bits: Integers = windows.bits(len(constraints[0].pods))
-        self._known: Recent[tuple[int, int], Scores] = Recent(_SETS)
-        self._alike: Recent[int, bool] = Recent(_SETS)
-        self._windows: Recent[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = Recent(_SETS)
+        self._known: LruCache[tuple[int, int], Scores] = LruCache(_SETS)
+        self._alike: LruCache[int, bool] = LruCache(_SETS)
+        self._windows: LruCache[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = LruCache(_SETS)
 
     def of(self, number: int, present: int) -> Scores:
-        """0..100 for each kind, int16[kind], if so many nodes of these kinds are scored."""
+        """0..100 for each kind, int16[kind], if ``count`` nodes of these kinds are scored."""
         known = self._known.get((number, present))
         if known is None:
             known = self._scores(number, (self.bits & present) != 0)
@@ -145,7 +145,7 @@ class SpreadClassScores:
     """The kinds that constraints with the same signature share."""
 
     def __init__(self) -> None:
-        self._known: Recent[_Signature, KindScores] = Recent(_CAPACITY)
+        self._known: LruCache[_Signature, KindScores] = LruCache(_CAPACITY)
 
     def kinds(self, constraints: Sequence[ConstraintCounts]) -> SpreadScoreClasses | None:
         """The kinds of some constraints, at least one; None where there are too many."""

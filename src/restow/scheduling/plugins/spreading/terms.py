@@ -1,7 +1,9 @@
-"""Topology spread constraints, compiled: what each pod has to say about spreading.
+"""``topologySpreadConstraints``, compiled: which pods each constraint counts and how it spreads them.
 
-A pod with constraints of its own has those; any other gets the defaults of the profile with the selector of what stands
-behind it (``scheduling.plugins.spreading.terms``), or nothing where nothing does. Source: PodTopologySpread, Kubernetes 1.36.
+A pod with constraints of its own has those; any other gets ``defaultConstraints`` of the profile, with the selector of
+the Service or workload that selects it, or none if there is none. A constraint has ``maxSkew``, ``topologyKey``,
+``whenUnsatisfiable``, ``labelSelector``, ``matchLabelKeys``, ``minDomains``, ``nodeAffinityPolicy`` and
+``nodeTaintsPolicy``. Source: PodTopologySpread, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -149,7 +151,7 @@ class DefaultSelectors:
 
 
 def default_terms(constraints: Sequence[TopologySpreadConstraint], selector: Selector) -> SpreadTerms:
-    """What the constraints of a profile say of a pod with this default selector."""
+    """The profile's constraints for a pod with this default selector."""
     return SpreadTerms(
         hard=tuple(_term(each, selector) for each in constraints if each.when_unsatisfiable == _HARD),
         soft=tuple(_term(each, selector) for each in constraints if each.when_unsatisfiable == _SOFT),
@@ -157,7 +159,7 @@ def default_terms(constraints: Sequence[TopologySpreadConstraint], selector: Sel
 
 
 def own_terms(constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> SpreadTerms:
-    """What constraints say of the pod with these labels that has them."""
+    """The constraints of a pod with these labels."""
     hard, hard_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _HARD], labels)
     soft, soft_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _SOFT], labels)
     return SpreadTerms(hard, soft, hard_problem=hard_problem, soft_problem=soft_problem)

@@ -117,14 +117,14 @@ class ScoredConstraint:
     domain: IntArray | None
 
     def raw_score(self, size: int) -> Floats:
-        """The raw score of each node if there are so many domains."""
+        """The raw score of each node for this number of domains."""
         raw: Floats = self.pods * np.float64(math.log(size + 2)) + (self.max_skew - 1)
         if not self.labelled.all():
             raw[~self.labelled] = 0
         return raw
 
     def at(self, nodes: IntArray) -> ScoredConstraint:
-        """The same for some of the nodes."""
+        """The constraint on some of the nodes."""
         domain = None if self.domain is None else self.domain[nodes]
         return ScoredConstraint(self.max_skew, self.pods[nodes], self.labelled[nodes], domain)
 
@@ -133,7 +133,7 @@ def _kinds_of_nodes(constraints: Sequence[ScoredConstraint]) -> IntArray:
     """Numbers of kinds of nodes: equal for nodes where all constraints count the same."""
     columns: list[npt.NDArray[np.integer | np.bool]] = []
     for constraint in constraints:
-        # Fewer numbers are told apart faster, and what is found at a node follows from its domain.
+        # Fewer distinct numbers are faster, and a node's value follows from its domain.
         by_domain = constraint.domain is not None and constraint.domain.max(initial=0) < constraint.pods.max(initial=0)
         columns.append(constraint.domain if constraint.domain is not None and by_domain else constraint.pods)
         if not constraint.labelled.all():
@@ -172,7 +172,7 @@ def normalised(raw: Scores, lowest: int, highest: int) -> Scores:
 
 
 def _all_normalised(raw: Scores, lowest: Scores, highest: Scores) -> Scores:
-    """The same for several extremes, int64[extremes, 1], each with what it normalises, int64[extremes, node]."""
+    """Normalise int64[extremes, node] with the extremes of each row, int64[extremes, 1]."""
     return np.where(highest == 0, MAX_SCORE, MAX_SCORE * (highest + lowest - raw) // np.maximum(highest, 1))
 
 

@@ -1,7 +1,7 @@
-"""Events of a scenario, done to a simulated cluster.
+"""Events of a scenario, applied to a simulated cluster.
 
-Each action changes the objects as ``kubectl`` does, or stops and starts kubelets. What cannot be done, because nothing of
-that name is there, happens to nobody: it is kept as a mishap, and the run goes on.
+Each action changes the objects as ``kubectl`` does, or stops and starts kubelets. An action that names a missing object
+changes nothing: it is kept as a failed event, and the run continues.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from restow.simulating.scenarios import events
 from restow.simulating.scenarios.node_pods import Evicted, drain, restart_pods
 from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
 from restow.simulating.scenarios.traces import Arrival
-from restow.simulating.scenarios.usage import Usage
+from restow.simulating.scenarios.usage import ScenarioUsage
 from restow.simulating.simulation import Simulation
 from restow.simulating.store import RefusedError
 
 
 @dataclass(slots=True, frozen=True)
-class Mishap:
+class FailedEvent:
     """What could not happen; ``time`` is in nanoseconds since the epoch."""
 
     time: int
@@ -41,149 +41,149 @@ class ActionError(Exception):
 
 
 @dataclass(slots=True, frozen=True)
-class Stage:
+class EventApplier:
     """A simulated cluster on which events happen."""
 
     simulation: Simulation
     kubelets: Kubelets
-    usage: Usage
-    #: Told of each pod that a drain evicts.
+    usage: ScenarioUsage
+    #: Called with each pod that a drain evicts.
     evicted: Evicted
-    #: Told whenever something happens.
+    #: Called before each event.
     disturbed: Callable[[], None]
-    mishaps: list[Mishap] = field(default_factory=list)
+    failed_events: list[FailedEvent] = field(default_factory=list)
 
     def enter(self, timed: Iterable[events.TimedEvent]) -> None:
         """Have events happen at their times, counted from now."""
         for event in timed:
-            self.simulation.agenda.after(event.at, partial(self._happen, event))
+            self.simulation.clock.after(event.at, partial(self._happen, event))
 
     def enter_arrivals(self, arrivals: Iterable[Arrival]) -> None:
         """Have pods come and go at their times, counted from now."""
         for each in arrivals:
-            self.simulation.agenda.after(each.at, partial(self._arrive, each.pod))
+            self.simulation.clock.after(each.at, partial(self._arrive, each.pod))
             if each.departs is not None:
-                self.simulation.agenda.after(each.departs, partial(self._depart, each.pod))
+                self.simulation.clock.after(each.departs, partial(self._depart, each.pod))
 
     def _happen(self, event: events.TimedEvent) -> None:
         self.disturbed()
         try:
             act(event.action, self)
         except (ActionError, RefusedError) as error:
-            self.mishaps.append(Mishap(self.simulation.agenda.now, event.place, str(error)))
+            self.failed_events.append(FailedEvent(self.simulation.clock.now, event.place, str(error)))
 
     def _arrive(self, pod: Manifest) -> None:
         try:
             self.simulation.store.create(pod)
         except RefusedError as error:
-            self.mishaps.append(Mishap(self.simulation.agenda.now, ("arrivals",), str(error)))
+            self.failed_events.append(FailedEvent(self.simulation.clock.now, ("arrivals",), str(error)))
 
     def _depart(self, pod: Manifest) -> None:
         self.simulation.store.delete("Pod", pod.metadata.namespace or DEFAULT_NAMESPACE, pod.metadata.name)
 
 
 @singledispatch
-def act(action: events.Action, stage: Stage) -> None:
+def act(action: events.Action, applier: EventApplier) -> None:
     """Do an action now; ActionError where there is nothing to do it to."""
-    raise AssertionError(action, stage)
+    raise AssertionError(action, applier)
 
 
 @act.register
-def _apply(action: events.Apply, stage: Stage) -> None:
+def _apply(action: events.Apply, applier: EventApplier) -> None:
     for each in action.manifests:
-        stage.simulation.store.apply(each)
+        applier.simulation.store.apply(each)
 
 
 @act.register
-def _delete(action: events.Delete, stage: Stage) -> None:
+def _delete(action: events.Delete, applier: EventApplier) -> None:
     target = action.target
-    _found(stage, target)
-    stage.simulation.store.delete(target.kind, target.namespace, target.name, propagation=action.propagation)
+    _found(applier, target)
+    applier.simulation.store.delete(target.kind, target.namespace, target.name, propagation=action.propagation)
 
 
 @act.register
-def _scale(action: events.Scale, stage: Stage) -> None:
-    _change(stage, action.target, lambda each: _with_spec(each, replicas=action.replicas))
+def _scale(action: events.ScaleWorkload, applier: EventApplier) -> None:
+    _change(applier, action.target, lambda each: _with_spec(each, replicas=action.replicas))
 
 
 @act.register
-def _set_labels(action: events.SetLabels, stage: Stage) -> None:
-    _change(stage, action.target, lambda each: _labelled(each, action.labels))
+def _set_labels(action: events.SetLabels, applier: EventApplier) -> None:
+    _change(applier, action.target, lambda each: _labelled(each, action.labels))
 
 
 @act.register
-def _set_image(action: events.SetImage, stage: Stage) -> None:
-    _change(stage, action.target, lambda each: _with_images(each, action.images, action.target))
+def _set_image(action: events.SetImage, applier: EventApplier) -> None:
+    _change(applier, action.target, lambda each: _with_images(each, action.images, action.target))
 
 
 @act.register
-def _set_usage(action: events.SetUsage, stage: Stage) -> None:
-    _found(stage, action.target)
-    stage.usage.set(action.target, action.usage)
+def _set_usage(action: events.SetUsage, applier: EventApplier) -> None:
+    _found(applier, action.target)
+    applier.usage.set(action.target, action.usage)
 
 
 @act.register
-def _add_taints(action: events.AddTaints, stage: Stage) -> None:
-    _change_nodes(stage, action.nodes, lambda each: _tainted(each, action.taints))
+def _add_taints(action: events.AddTaints, applier: EventApplier) -> None:
+    _change_nodes(applier, action.nodes, lambda each: _tainted(each, action.taints))
 
 
 @act.register
-def _remove_taints(action: events.RemoveTaints, stage: Stage) -> None:
-    _change_nodes(stage, action.nodes, lambda each: _untainted(each, action.taints))
+def _remove_taints(action: events.RemoveTaints, applier: EventApplier) -> None:
+    _change_nodes(applier, action.nodes, lambda each: _untainted(each, action.taints))
 
 
 @act.register
-def _cordon(action: events.Cordon, stage: Stage) -> None:
-    _change_nodes(stage, action.nodes, lambda each: _with_spec(each, unschedulable=True))
+def _cordon(action: events.Cordon, applier: EventApplier) -> None:
+    _change_nodes(applier, action.nodes, lambda each: _with_spec(each, unschedulable=True))
 
 
 @act.register
-def _uncordon(action: events.Uncordon, stage: Stage) -> None:
-    _change_nodes(stage, action.nodes, lambda each: _with_spec(each, unschedulable=False))
+def _uncordon(action: events.Uncordon, applier: EventApplier) -> None:
+    _change_nodes(applier, action.nodes, lambda each: _with_spec(each, unschedulable=False))
 
 
 @act.register
-def _drain(action: events.Drain, stage: Stage) -> None:
-    _change_nodes(stage, action.nodes, lambda each: _with_spec(each, unschedulable=True))
-    for node in _chosen(stage, action.nodes):
-        drain(stage.simulation.store, node.metadata.name, stage.evicted)
+def _drain(action: events.Drain, applier: EventApplier) -> None:
+    _change_nodes(applier, action.nodes, lambda each: _with_spec(each, unschedulable=True))
+    for node in _chosen(applier, action.nodes):
+        drain(applier.simulation.store, node.metadata.name, applier.evicted)
 
 
 @act.register
-def _fail_node(action: events.FailNode, stage: Stage) -> None:
-    for node in _chosen(stage, action.nodes):
-        stage.kubelets.stop_node(node.metadata.name)
+def _fail_node(action: events.FailNode, applier: EventApplier) -> None:
+    for node in _chosen(applier, action.nodes):
+        applier.kubelets.stop_node(node.metadata.name)
 
 
 @act.register
-def _restart_node(action: events.RestartNode, stage: Stage) -> None:
-    for node in _chosen(stage, action.nodes):
-        restart_pods(stage.simulation.store, node.metadata.name)
-        stage.kubelets.start_node(node.metadata.name)
+def _restart_node(action: events.RestartNode, applier: EventApplier) -> None:
+    for node in _chosen(applier, action.nodes):
+        restart_pods(applier.simulation.store, node.metadata.name)
+        applier.kubelets.start_node(node.metadata.name)
 
 
-def _found(stage: Stage, target: Reference) -> Any:
-    found = stage.simulation.store.get(target.kind, target.namespace, target.name)
+def _found(applier: EventApplier, target: Reference) -> Any:
+    found = applier.simulation.store.get(target.kind, target.namespace, target.name)
     if found is None:
         raise ActionError(f"there is no {target}")
     return found
 
 
-def _change(stage: Stage, target: Reference, change: Callable[[Any], Any]) -> None:
-    stage.simulation.store.update(change(_found(stage, target)))
+def _change(applier: EventApplier, target: Reference, change: Callable[[Any], Any]) -> None:
+    applier.simulation.store.update(change(_found(applier, target)))
 
 
-def _chosen(stage: Stage, choice: NodeChoice) -> list[Node]:
-    nodes: Iterator[Node] = iter(stage.simulation.store.list("Node"))
+def _chosen(applier: EventApplier, choice: NodeChoice) -> list[Node]:
+    nodes: Iterator[Node] = iter(applier.simulation.store.list("Node"))
     found = [each for each in nodes if choice.chooses(each.metadata.name, each.metadata.labels or {})]
     if not found:
         raise ActionError(f"there is no node {choice}")
     return found
 
 
-def _change_nodes(stage: Stage, choice: NodeChoice, change: Callable[[Node], Node]) -> None:
-    for node in _chosen(stage, choice):
-        stage.simulation.store.update(change(node))
+def _change_nodes(applier: EventApplier, choice: NodeChoice, change: Callable[[Node], Node]) -> None:
+    for node in _chosen(applier, choice):
+        applier.simulation.store.update(change(node))
 
 
 def _with_spec(manifest: Any, **fields: Any) -> Any:

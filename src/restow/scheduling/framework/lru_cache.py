@@ -13,7 +13,7 @@ V = TypeVar("V")
 CAPACITY = 2048
 
 
-class Recent(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """The values of the keys that were asked for last."""
 
     __slots__ = ("_capacity", "_values")
@@ -26,7 +26,7 @@ class Recent(Generic[K, V]):
         return bool(self._values)
 
     def values(self) -> list[V]:
-        """All of them."""
+        """All cached values."""
         return list(self._values.values())
 
     def get(self, key: K) -> V | None:

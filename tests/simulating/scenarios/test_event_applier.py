@@ -28,15 +28,15 @@ def staged(*events, start=(), **fields):
     return Staged(start=[*start], events=[*events], **fields)
 
 
-def mishaps(scene):
-    return [(each.place, each.message) for each in scene.stage.mishaps]
+def failed_events(scene):
+    return [(each.place, each.message) for each in scene.applier.failed_events]
 
 
 def test_objects_come_and_go():
     scene = staged(at(0, apply=web(2)), at(60, delete="deployment/web")).run(30)
     assert len(scene.pods("web")) == 2
     assert scene.run(120).pods("web") == []
-    assert mishaps(scene) == []
+    assert failed_events(scene) == []
 
 
 def test_what_a_deleted_object_owns_stays_if_it_is_orphaned():
@@ -188,7 +188,7 @@ def test_a_pod_of_a_trace_whose_name_is_taken_does_not_come(tmp_path):
     columns = {"name": "pod", "arrives": "start"}
     scene = Staged(folder=tmp_path, start=[written(a_bare_pod("a"))], arrivals=[{"trace": "t.csv", "columns": columns}])
     assert scene.run(5).names() == ["a", "b"]
-    assert mishaps(scene) == [(("arrivals",), "Pod default/a exists already")]
+    assert failed_events(scene) == [(("arrivals",), "Pod default/a exists already")]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_pod_of_a_trace_whose_name_is_taken_does_not_come(tmp_path):
 )
 def test_what_cannot_be_done_is_kept_and_the_run_goes_on(event, message):
     scene = staged(at(5, **event), at(6, scale="deployment/web", to=2), start=[web(1)]).run(60)
-    assert mishaps(scene) == [(("events", 0), message)]
+    assert failed_events(scene) == [(("events", 0), message)]
     assert len(scene.pods("web")) == 2
 
 

@@ -12,11 +12,11 @@ from msgspec import structs
 from restow.cluster.pod_values import NO_TIME
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.evictor import CheckResult
-from restow.descheduling.explaining.allowing import Allowing
 from restow.descheduling.explaining.changed_clusters import with_evictor, with_object, without_protection
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.lifted_vetoes import lifted_veto
-from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy, Trials
+from restow.descheduling.explaining.limit_fixes import LimitFixes
+from restow.descheduling.explaining.trials import PLENTY, Edit, Fix, TrialInputs, Trials
 from restow.descheduling.explaining.what_if import WhatIf
 from restow.descheduling.namespace_opt_out import ANNOTATION
 from restow.descheduling.placement import PluginRef
@@ -40,13 +40,13 @@ _SECOND = 10**9
 _KIND = "Namespace"
 
 #: Changes that are made together.
-Together = tuple[Remedy, ...]
+Together = tuple[Fix, ...]
 
 #: Refusals answered one after the other.
 _MOST_ANSWERS = 5
 
 
-class Lifting:
+class EvictorFixes:
     """Finds what would make the checks pass for one pod and the strategy that wants it to move."""
 
     def __init__(self, what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> None:
@@ -56,7 +56,7 @@ class Lifting:
         self._pod = pod
         self._ref = ref
         self._args = profile.args[DEFAULT_EVICTOR]
-        self._makers: dict[RefusalCode, Callable[[], Remedy | None]] = {
+        self._makers: dict[RefusalCode, Callable[[], Fix | None]] = {
             RefusalCode.PREFER_NO_EVICTION: lambda: self._evictor(
                 "with noEvictionPolicy: Preferred", no_eviction_policy="Preferred"
             ),
@@ -76,7 +76,7 @@ class Lifting:
             **lifted_veto(what_if.state.cluster, self._pods.original(pod)),
         }
 
-    def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:
+    def of(self, checks: Iterable[CheckResult]) -> list[Fix] | None:
         """What makes all failing checks pass; None if one of them should not be lifted, such as that of a mirror pod."""
         failing = [each for each in checks if not each.passes]
         codes = [each.code for each in failing if each.code != RefusalCode.UNKNOWN]
@@ -84,20 +84,20 @@ class Lifting:
             # The threshold is a part of that protection.
             codes = [each for each in codes if each != RefusalCode.PRIORITY_THRESHOLD]
         found = [self._lifted(each) for each in codes]
-        found += [self._told_of(each) for each in dict.fromkeys(each.missing for each in failing if each.missing)]
+        found += [self._with_kind(each) for each in dict.fromkeys(each.missing for each in failing if each.missing)]
         return None if None in found else [each for each in found if each is not None]
 
-    def _lifted(self, code: RefusalCode) -> Remedy | None:
+    def _lifted(self, code: RefusalCode) -> Fix | None:
         if code in _NAMED:
             step = Step("protection", f"without the protection {code}")
-            return Remedy(step, self._on_policy(without_protection, code))
+            return Fix(step, self._on_policy(without_protection, code))
         make = self._makers.get(code)
         return make() if make else None
 
-    def _evictor(self, message: str, **changed: Any) -> Remedy:
-        return Remedy(Step("protection", message), self._on_policy(with_evictor, **changed))
+    def _evictor(self, message: str, **changed: Any) -> Fix:
+        return Fix(Step("protection", message), self._on_policy(with_evictor, **changed))
 
-    def _threshold(self) -> Remedy | None:
+    def _threshold(self) -> Fix | None:
         priority = int(self._pods.priority[self._pod])
         if priority >= SYSTEM_CRITICAL_PRIORITY:
             return None
@@ -108,46 +108,46 @@ class Lifting:
         )
         return replace(at, weaker=(below,))
 
-    def _replicas(self) -> Remedy:
+    def _replicas(self) -> Fix:
         replicas = int(self._state.siblings(np.array([self._pod]))[0])
         weaker = (self._fewest(replicas + 1),) if replicas + 1 < self._args.min_replicas else ()
         return self._fewest(replicas, weaker)
 
-    def _fewest(self, replicas: int, weaker: tuple[Remedy, ...] = ()) -> Remedy:
+    def _fewest(self, replicas: int, weaker: tuple[Fix, ...] = ()) -> Fix:
         return replace(self._evictor(f"with a minReplicas of {replicas}", min_replicas=replicas), weaker=weaker)
 
-    def _later(self) -> Remedy | None:
+    def _later(self) -> Fix | None:
         started = int(self._pods.started[self._pod])
         if started == NO_TIME:
             return None
         then = -(-(started + self._args.min_pod_age) // _SECOND) * _SECOND
         message = f"at {format_time(then)}, when it is older than minPodAge"
-        return Remedy(Step("protection", message), lambda inputs: replace(inputs, now=then))
+        return Fix(Step("protection", message), lambda inputs: replace(inputs, now=then))
 
-    def _opt_out(self) -> Remedy:
+    def _opt_out(self) -> Fix:
         asked = self._policy.restow.namespaces == "annotated"
         message = f"with the annotation {ANNOTATION}: enabled on its namespace"
         if not asked:
             message = f"without the annotation {ANNOTATION} of its namespace"
-        return Remedy(Step("protection", message), self._annotated("enabled" if asked else None))
+        return Fix(Step("protection", message), self._annotated("enabled" if asked else None))
 
-    def _together(self) -> Remedy:
-        def edit(inputs: Inputs) -> Inputs:
+    def _together(self) -> Fix:
+        def edit(inputs: TrialInputs) -> TrialInputs:
             restow = structs.replace(inputs.policy.restow, groups="together")
             return replace(inputs, policy=structs.replace(inputs.policy, restow=restow))
 
-        return Remedy(Step("protection", "with groups: together in the policy's restow section"), edit)
+        return Fix(Step("protection", "with groups: together in the policy's restow section"), edit)
 
-    def _told_of(self, kind: str) -> Remedy:
+    def _with_kind(self, kind: str) -> Fix:
         """For a kind that the input lacks, the best case: the check that needs it passes."""
         edits = {
             "PodDisruptionBudget": self._on_policy(without_protection, "PodsWithoutPDB"),
             "PersistentVolumeClaim": self._on_policy(without_protection, "PodsWithPVC"),
             _KIND: self._opting_in,
         }
-        return Remedy(Step("input", f"if the input included {kind}s"), edits[kind], exact=False)
+        return Fix(Step("input", f"if the input included {kind}s"), edits[kind], exact=False)
 
-    def _opting_in(self, inputs: Inputs) -> Inputs:
+    def _opting_in(self, inputs: TrialInputs) -> TrialInputs:
         """The namespace opts in and has the labels that the policy requires."""
         return self._on_policy(with_evictor, namespace_label_selector=None)(self._annotated("enabled")(inputs))
 
@@ -156,7 +156,7 @@ class Lifting:
         return lambda inputs: replace(inputs, cluster=_annotated(inputs.cluster, name, value))
 
     def _on_policy(self, change: Callable[..., Any], *given: Any, **named: Any) -> Edit:
-        def edit(inputs: Inputs) -> Inputs:
+        def edit(inputs: TrialInputs) -> TrialInputs:
             return replace(inputs, policy=change(inputs.policy, self._ref.profile, *given, **named))
 
         return edit
@@ -167,7 +167,7 @@ class Search:
     """Searches for the smallest set by trials about one pod."""
 
     trials: Trials
-    allowing: Allowing
+    limit_fixes: LimitFixes
     #: The strategy whose refusals are lifted.
     ref: PluginRef
 
@@ -203,7 +203,7 @@ class Search:
             if outcome.move is not None:
                 return together
             refusal = outcome.refusals.get(self.ref)
-            more = None if refusal is None else self.allowing.after(refusal)
+            more = None if refusal is None else self.limit_fixes.after(refusal)
             if more is None or any(more.step == each.step for each in together):
                 return None
             together = (*together, more)
@@ -231,15 +231,15 @@ class Search:
 
     def _lowest(self, together: Together, index: int, place: int) -> Together | None:
         """The changes with the smallest amount in one place, found by bisection; None if no amount is enough."""
-        remedy = together[index]
+        fix = together[index]
 
         def at(amount: int) -> Together:
-            return _with(together, index, remedy.with_amount(place, amount))
+            return _with(together, index, fix.with_amount(place, amount))
 
-        low, high = remedy.lowest[place], remedy.amounts[place]
+        low, high = fix.lowest[place], fix.amounts[place]
         if high == PLENTY:
-            # One more is mostly enough, and in a large cluster each trial takes long. If it is not: without the limit the plan
-            # makes so many evictions, so that is the highest amount worth trying.
+            # One more is mostly enough, and in a large cluster each trial takes long. If it is not: without the limit
+            # the plan makes that many evictions, so that is the highest amount worth trying.
             if self.trials.moves(at(low + 1)):
                 return at(low + 1)
             high = max(low + 1, self.trials.of(together).evictions)
@@ -247,7 +247,7 @@ class Search:
                 return None
         # Bisection finds the smallest amount only if the pod also moves with every larger one. That is not certain, for a
         # larger amount also lets other pods move. So ``is_least`` tries what was found once more.
-        tried = [each for guess in remedy.guess[place : place + 1] for each in (guess, guess - 1)]
+        tried = [each for guess in fix.guess[place : place + 1] for each in (guess, guess - 1)]
         tried.append(high - 1)
         while high - low > 1:
             middle = tried.pop(0) if tried else (low + high) // 2
@@ -263,5 +263,5 @@ def _annotated(cluster: Cluster, name: str, value: str | None) -> Cluster:
     return with_object(cluster, _KIND, ("", name), structs.replace(known, metadata=metadata))
 
 
-def _with(together: Together, index: int, remedy: Remedy) -> Together:
-    return (*together[:index], remedy, *together[index + 1 :])
+def _with(together: Together, index: int, fix: Fix) -> Together:
+    return (*together[:index], fix, *together[index + 1 :])

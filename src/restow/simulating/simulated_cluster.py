@@ -1,8 +1,8 @@
-"""The objects of a store as one state: what schedulers and deschedulers look at.
+"""The objects of a store as one state, for schedulers and deschedulers.
 
-Every pod is a row of one ``ClusterState`` from the moment it comes to the moment it goes, and so is every node; objects of
-the other kinds that decisions read are beside them. What schedulers keep of a state follows pods and nodes; when other
-objects change, and when a state has become long, they have to be made anew: ``epoch`` tells.
+Every pod is a row of one ``ClusterState`` as long as it exists, and so is every node; objects of the other kinds that
+decisions read are kept with them. What schedulers keep of a state follows pods and nodes; when other objects change,
+and when a state has a long history, it has to be rebuilt: then ``epoch`` changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from restow.kube.manifests import Manifest, Pod, PodDisruptionBudget, StatefulSe
 from restow.kube.manifests.documents import document_of
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import PodRows, same_but_for_status
-from restow.simulating.store import Event, Store
+from restow.simulating.store import ObjectEvent, Store
 
 #: Kinds of whose status decisions read nothing, or the revisions only.
 _SPEC_ONLY: Final = frozenset(
@@ -42,25 +42,25 @@ _KEPT: Final = frozenset(
         "VolumeAttachment",
     )
 )
-#: After so many changes the state is made anew.
+#: After this many changes the state is rebuilt.
 _LONGEST_PAST: Final = 500_000
 
 
-class ClusterView:
+class SimulatedCluster:
     """The state of a store's objects, kept up to date."""
 
     def __init__(self, store: Store, longest_past: int = _LONGEST_PAST) -> None:
         self._store = store
         self._longest_past = longest_past
-        #: Another number whenever what schedulers keep of the state is of no use any more.
+        #: Changes each time what schedulers keep of the state becomes useless.
         self.epoch = 0
         #: The row of each pod.
         self._row_of: dict[Key, int] = {}
         self._renew()
-        store.subscribe_all(self._hear)
+        store.subscribe_all(self._on_event)
 
     def _renew(self) -> None:
-        """Make the state anew, without its past."""
+        """Rebuild the state, without its past."""
         nodes = {each.metadata.name: read_node(as_read("Node", each)) for each in self._store.list("Node")}
         index = node_index(nodes)
         others: dict[str, dict[Key, Any]] = {kind: {} for kind in KINDS if kind not in ("Node", "Pod")}
@@ -83,18 +83,18 @@ class ClusterView:
         found: Pod = self._store.get("Pod", pods.tables.namespaces[pods.namespace[row]], pods.names[row])
         return found
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         if event.kind == "Pod":
-            self._hear_of_pod(event)
+            self._on_pod_event(event)
         elif event.kind == "Node":
-            self._hear_of_node(event)
+            self._on_node_event(event)
         elif event.kind in KINDS:
-            self._hear_of_other(event)
+            self._on_other_event(event)
         self.state.commit()
         if len(self.state.changes) + len(self.state.births) > self._longest_past:
             self._renew()
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         state, index = self.state, self.state.cluster.nodes.index
         if event.new is None:
             state.delete_node(index[event.old.metadata.name])
@@ -105,7 +105,7 @@ class ClusterView:
         else:
             state.create_node(row)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         state, old, new = self.state, event.old, event.new
         if new is None:
             state.delete(self._row_of.pop(key_of(old)))
@@ -118,9 +118,9 @@ class ClusterView:
             else:
                 state.update(row, self._rows.of(new))
 
-    def _hear_of_other(self, event: Event) -> None:
+    def _on_other_event(self, event: ObjectEvent) -> None:
         state, old, new = self.state, event.old, event.new
-        if old is not None and new is not None and event.kind in _SPEC_ONLY and _told(old) == _told(new):
+        if old is not None and new is not None and event.kind in _SPEC_ONLY and _relevant(old) == _relevant(new):
             return
         state.put(event.kind, key_of(new or old), None if new is None else as_read(event.kind, new))
         if event.kind in _KEPT:
@@ -140,7 +140,7 @@ def as_read(kind: str, manifest: Manifest) -> Any:
     return msgspec.convert(document_of(manifest), KINDS[kind])
 
 
-def _told(manifest: Any) -> tuple[Any, ...]:
+def _relevant(manifest: Any) -> tuple[Any, ...]:
     """What decisions read of an object of which they read no status."""
     metadata = manifest.metadata
     spec = getattr(manifest, "spec", None)

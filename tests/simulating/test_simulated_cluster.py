@@ -8,7 +8,7 @@ from builders import a_node, a_pdb
 from restow.cluster.snapshot import ClusterStore
 from restow.kube.kinds import KINDS
 from restow.kube.manifests.documents import document_of, manifest_of
-from restow.simulating.cluster_view import ClusterView
+from restow.simulating.simulated_cluster import SimulatedCluster
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 
@@ -50,7 +50,7 @@ def check(scene, view):
 def test_a_view_is_what_a_dump_would_give():
     """While pods and nodes come, change and go, also where the past is forgotten in between."""
     scene = Scene(nodes=3)
-    forgetful = ClusterView(scene.store, longest_past=20)
+    forgetful = SimulatedCluster(scene.store, longest_past=20)
     scene.store.apply(a_controller("Deployment", "web", 4))
     scene.store.apply(manifest_of(a_pdb("web", selector={"matchLabels": {"app": "web"}}, max_unavailable=1)))
     scene.store.apply(manifest_of({"kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "a"}}}))

@@ -11,7 +11,7 @@ from restow.cluster.amounts import LARGEST
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
-from restow.descheduling.explaining.what_if import Answer
+from restow.descheduling.explaining.what_if import ReplacementAnswer
 from restow.kube.labels import NOTHING
 from restow.kube.quantity import amount, enough, enough_value
 from restow.scheduling.framework.verdicts import PluginRejection
@@ -25,12 +25,12 @@ _ANY_ADDRESS = "0.0.0.0"  # noqa: S104  the wildcard of the rule, nothing is bou
 
 
 @dataclass(slots=True, frozen=True)
-class Lacking:
+class Shortfall:
     """The amounts on nodes that one answer depends on."""
 
     state: ClusterState
     pod: int
-    answer: Answer
+    answer: ReplacementAnswer
 
     def to_fit(self, node: int) -> dict[int, int]:
         """How much more of each resource (by row) a node needs so that NodeResourcesFit passes."""
@@ -69,9 +69,9 @@ class Lacking:
         used = before.running[node] if row == PODS else before.requested[row, node]
         return self._used(row, node) - int(used)
 
-    def told(self, node: int) -> str:
+    def text(self, node: int) -> str:
         """What the pod needs and what is free, for people."""
-        return ", ".join(self._told(row, node) for row in self._rows(self.answer.rejections_by_node[node]))
+        return ", ".join(self._text(row, node) for row in self._rows(self.answer.rejections_by_node[node]))
 
     def sentence(self, needs: Mapping[int, int]) -> str:
         """Amounts for people: ``500m more CPU and 4.9Gi more memory``."""
@@ -86,7 +86,7 @@ class Lacking:
         return {row: enough_value(self._name(row), need) for row, need in needs.items()}
 
     def amounts(self, needs: Mapping[int, int]) -> dict[str, int]:
-        """The same for programs."""
+        """The needs by resource name."""
         return {self._name(row): need for row, need in sorted(needs.items()) if need}
 
     def can_be_added(self, node: int, needs: Mapping[int, int]) -> bool:
@@ -106,7 +106,7 @@ class Lacking:
         rows = [PODS] if _TOO_MANY in reasons else []
         return rows + [row for name in names if (row := self.state.cluster.nodes.resource(name)) is not None]
 
-    def _told(self, row: int, node: int) -> str:
+    def _text(self, row: int, node: int) -> str:
         name = self._name(row)
         if row == PODS:
             return f"holds {int(self.answer.running[node])} of {self.state.cluster.nodes.allocatable[row, node]} pods"

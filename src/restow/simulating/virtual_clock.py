@@ -1,8 +1,8 @@
-"""Virtual time: what is to happen when, and in which order.
+"""Virtual time: what happens when, and in which order.
 
 Nothing waits: the clock jumps to the next entry. What is due at the same moment happens in the order in which it was
-entered, so a run is the same every time. Times are nanoseconds since the epoch. Entries that come again for ever, such
-as the cycles of a descheduler, do not keep a cluster from being quiet.
+entered, so a run is the same every time. Times are nanoseconds since the epoch. Recurring entries, such as the cycles
+of a descheduler, do not keep a cluster from being quiet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Entry(NamedTuple):
 
 
 @dataclass(slots=True)
-class Agenda:
+class VirtualClock:
     """The clock and what is still to come."""
 
     now: int
@@ -53,7 +53,7 @@ class Agenda:
         self._enter(time, action, recurring=recurring)
 
     def after(self, delay: int, action: Action) -> None:
-        """Have something happen so many nanoseconds from now."""
+        """Schedule an action after a delay in nanoseconds."""
         self._enter(self.now + delay, action, recurring=False)
 
     def every(self, interval: int, action: Action) -> None:

@@ -1,7 +1,7 @@
-"""A scenario that plays: everybody in it, its objects, and what happens to them.
+"""A scenario that runs: its actors, its objects, and its events.
 
-Objects with a uid were there before, and are as they are written. Others come when the run begins, as if somebody had
-just created them. Owners come before what they own, and pods last.
+Objects with a uid existed before, and are as they are written. Others are created when the run begins. Owners come
+before what they own, and pods last.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from restow.simulating.controllers.cluster_autoscaler import ClusterAutoscaler
 from restow.simulating.controllers.horizontal_pod_autoscalers import NAME as HORIZONTAL_POD_AUTOSCALER
 from restow.simulating.controllers.horizontal_pod_autoscalers import HorizontalPodAutoscalers, Scaled
 from restow.simulating.descheduler import AskedMove, DeschedulerActor, DeschedulerSettings
-from restow.simulating.scenarios.acting import Stage
+from restow.simulating.scenarios.event_applier import EventApplier
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.judging import Judge
-from restow.simulating.scenarios.observations import SeenScaling
-from restow.simulating.scenarios.observing import Observer
-from restow.simulating.scenarios.recording import Recorder
+from restow.simulating.scenarios.observations import ObservedScaling
+from restow.simulating.scenarios.observing import RunObserver
+from restow.simulating.scenarios.recording import RunRecorder
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.scenario import Scenario
-from restow.simulating.scenarios.usage import Usage
+from restow.simulating.scenarios.usage import ScenarioUsage
 from restow.simulating.simulation import Simulation
 
 _FIRST: Final = ("PriorityClass", "Namespace", "Node", "PodDisruptionBudget", "CronJob", "Deployment")
@@ -35,7 +35,7 @@ _LAST: Final = "Pod"
 
 
 @dataclass(slots=True, frozen=True)
-class Cast:
+class ScenarioConfig:
     """What the schedulers and the descheduler of a scenario go by."""
 
     schedulers: tuple[tuple[SchedulerProfile, ...], ...]
@@ -44,84 +44,90 @@ class Cast:
 
 
 @dataclass(slots=True, frozen=True)
-class Play:
-    """A scenario that has begun; its agenda has it go on."""
+class ScenarioRun:
+    """A scenario that has begun; its clock drives it."""
 
     simulation: Simulation
     actors: Actors
-    stage: Stage
-    observer: Observer
-    recorder: Recorder
+    applier: EventApplier
+    observer: RunObserver
+    recorder: RunRecorder
     descheduler: DeschedulerActor | None
 
     def end(self) -> None:
-        """Leave everything as it is now; it does not go on."""
+        """Stop the run; everything stays as it is now."""
         if self.descheduler is not None:
             self.descheduler.stop()
 
 
-def cast_of(scenario: Scenario, folder: Folder, default: Policy) -> Cast:
+def config_of(scenario: Scenario, folder: Folder, default: Policy) -> ScenarioConfig:
     """Return what the files that a scenario names say; InputError where one cannot be used.
 
     ``default`` is the policy of a descheduler that names none.
     """
     schedulers = tuple(tuple(folder.scheduler(name).profiles) for name in scenario.schedulers)
     named = scenario.descheduling.policy if scenario.descheduling else None
-    return Cast(schedulers or ((DEFAULT_PROFILE,),), default if named is None else folder.policy(named).policy)
+    return ScenarioConfig(
+        schedulers or ((DEFAULT_PROFILE,),), default if named is None else folder.policy(named).policy
+    )
 
 
-def begin(scenario: Scenario, cast: Cast, now: int) -> Play:
-    """Have a scenario begin at a time, in nanoseconds since the epoch."""
+def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
+    """Start a scenario at a time, in nanoseconds since the epoch."""
     simulation = Simulation.at(now, scenario.seed)
-    recorder = Recorder()
-    observer = Observer(simulation, Judge(scenario.expectations), [recorder.observe])
-    actors = start_actors(simulation, cast.schedulers, scenario.kubelets)
-    stage = Stage(simulation, actors.kubelets, Usage(simulation), observer.evicted, observer.disturbed)
-    descheduler = _descheduler(scenario, cast, simulation, observer)
-    _start_autoscalers(scenario, cast, simulation, observer)
+    recorder = RunRecorder()
+    observer = RunObserver(simulation, Judge(scenario.expectations), [recorder.observe])
+    actors = start_actors(simulation, config.schedulers, scenario.kubelets)
+    applier = EventApplier(simulation, actors.kubelets, ScenarioUsage(simulation), observer.evicted, observer.disturbed)
+    descheduler = _descheduler(scenario, config, simulation, observer)
+    _start_autoscalers(scenario, config, simulation, observer)
     for each in sorted(scenario.start, key=_order):
         if each.metadata.uid:
             simulation.store.load(each)
         else:
             simulation.store.apply(each)
-    stage.enter(scenario.events)
-    stage.enter_arrivals(scenario.arrivals)
+    applier.enter(scenario.events)
+    applier.enter_arrivals(scenario.arrivals)
     if descheduler is not None:
         descheduler.start()
-    return Play(simulation, actors, stage, observer, recorder, descheduler)
+    return ScenarioRun(simulation, actors, applier, observer, recorder, descheduler)
 
 
-def _descheduler(scenario: Scenario, cast: Cast, simulation: Simulation, observer: Observer) -> DeschedulerActor | None:
+def _descheduler(
+    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
+) -> DeschedulerActor | None:
     written = scenario.descheduling
     if written is None:
         return None
-    settings = DeschedulerSettings(cast.policy, written.placement, written.every, cast.schedulers[0])
+    settings = DeschedulerSettings(config.policy, written.placement, written.every, config.schedulers[0])
     descheduler = DeschedulerActor(simulation, settings)
 
-    def hear(pod: Pod, asked: AskedMove) -> None:
+    def on_answer(pod: Pod, asked: AskedMove) -> None:
         if asked.is_made:
             observer.evicted(pod, (asked.move.plugin, asked.move.profile))
 
-    descheduler.listeners.append(hear)
+    descheduler.listeners.append(on_answer)
     return descheduler
 
 
-def _start_autoscalers(scenario: Scenario, cast: Cast, simulation: Simulation, observer: Observer) -> None:
-    """Have the autoscalers of a scenario work, and the observer hear of what they do."""
+def _start_autoscalers(
+    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
+) -> None:
+    """Start the autoscalers of a scenario, and report their actions to the observer."""
     if scenario.autoscalers is not None:
         autoscalers = HorizontalPodAutoscalers(simulation, scenario.autoscalers)
 
-        def hear(scaled: Scaled) -> None:
-            observer.scaled(SeenScaling(Reference(scaled.kind, *scaled.key), HORIZONTAL_POD_AUTOSCALER, scaled.old))
+        def on_scaled(scaled: Scaled) -> None:
+            observer.scaled(ObservedScaling(Reference(scaled.kind, *scaled.key), HORIZONTAL_POD_AUTOSCALER, scaled.old))
 
-        autoscalers.listeners.append(hear)
+        autoscalers.listeners.append(on_scaled)
         autoscalers.start()
     if scenario.cluster_autoscaler is not None:
-        profiles = [profile for scheduler in cast.schedulers for profile in scheduler]
+        profiles = [profile for scheduler in config.schedulers for profile in scheduler]
         grown = ClusterAutoscaler(simulation, scenario.cluster_autoscaler, profiles)
         grown.listeners.append(
             lambda each: observer.scaled(
-                SeenScaling(Reference("NodeGroup", "", each.group), CLUSTER_AUTOSCALER, each.old, (each.node,))
+                ObservedScaling(Reference("NodeGroup", "", each.group), CLUSTER_AUTOSCALER, each.old, (each.node,))
             )
         )
         grown.evicted.append(lambda pod: observer.evicted(pod, (CLUSTER_AUTOSCALER,)))
