@@ -11,9 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def main() -> int:
     """Exit status of the comparison; the modules are found where pytest finds them."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-    from bench import command
+    from bench import deciding
 
-    return command.main()
+    return deciding.main()
 
 
 if __name__ == "__main__":
