@@ -146,13 +146,9 @@ def _table(rows: list[Row]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.landing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench landing", description=__doc__)
     names = [each.strategy for each in SCENES]
     parser.add_argument("--nodes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--strategy", nargs="+", choices=names, default=names)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the table between its markers")
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         steered = steering.tables(given.nodes, given.moves, given.pods_per_node)
         for table in (*_TABLES, *steered, scheduling.table(given.pods)):
-            if given.part and table.name not in given.part:
+            if given.table and table.name not in given.table:
                 continue
             rows = _measured(table)
             if given.markdown:
@@ -46,8 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.live", description=__doc__)
-    parser.add_argument("--part", nargs="+", choices=_NAMES, help="all if absent")
+    parser = argparse.ArgumentParser(prog="python -m tests.bench live", description=__doc__)
+    parser.add_argument("--table", nargs="+", choices=_NAMES, help="all if absent")
     sized = parser.add_argument_group(f"size of the clusters of {', '.join(_STEERED)}")
     sized.add_argument("--nodes", type=int, default=_NODES)
     sized.add_argument("--moves", type=int, default=_MOVES, help="how many pods are on the wrong nodes")
