@@ -14,7 +14,7 @@ INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m p
 # What make bench passes on; python -m tests.bench PART --help says which of these a part takes.
 MEASURED = $(if $(SIZE),--size $(SIZE)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(TABLE),--table $(TABLE)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 
-.PHONY: demo test fuzz check fix docs bench oracle e2e faults again requirements clean
+.PHONY: demo test fuzz check fix docs bench oracle e2e faults again changelog requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -58,6 +58,9 @@ again: $(VENV)/developing               ## The tests that failed last, once more
 
 bench: $(VENV)/developing               ## Measure PART=deciding|placement|landing|loops|live|simulate|simulators: make bench PART=live TABLE=steering NODES=300 MOVES=1000.
 	$(BIN)/python -m tests.bench $(or $(PART),deciding) $(MEASURED)
+
+changelog:                              ## Move the fragments of changelog.d into a section of CHANGELOG.md (VERSION=0.2.0).
+	$(PYTHON) tests/changelog.py $(VERSION)
 
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
 requirements:                           ## Renew all pinned versions: of development, and by hashes of the image (PYTHON=python3.11).
