@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from restow.errors import InputError
-from restow.sources.synthetic.benchmarks import BENCHMARKS, Strategies, policy_text
 from restow.sources.synthetic.mixed import full_cluster, mixed_cluster
-from restow.sources.synthetic.scenarios import benchmark_cluster
+from restow.sources.synthetic.problems import PROBLEMS, Strategies, policy_text
+from restow.sources.synthetic.scenarios import uniform_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -63,13 +63,13 @@ class Profile:
 @cache
 def profiles() -> Mapping[str, Profile]:
     """All profiles by name, the default first."""
-    benchmarks = {
-        name: Profile(benchmark.description, partial(benchmark_cluster, benchmark.scenario), benchmark.strategies)
-        for name, benchmark in BENCHMARKS.items()
+    problems = {
+        name: Profile(problem.description, partial(uniform_cluster, problem.scenario), problem.strategies)
+        for name, problem in PROBLEMS.items()
     }
     mixed = Profile("a bit of everything: the default", mixed_cluster, EVERYTHING)
     full = Profile("as mixed, pods as large as real dumps have them (3 KB)", full_cluster, EVERYTHING)
-    return MappingProxyType({"mixed": mixed, "full": full, **benchmarks})
+    return MappingProxyType({"mixed": mixed, "full": full, **problems})
 
 
 def generate(profile: str, nodes: int, pods: int, seed: int) -> Iterator[Object]:
