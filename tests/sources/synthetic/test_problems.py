@@ -164,11 +164,9 @@ def node_fit(text):
     return yaml.safe_load(text)["profiles"][0]["pluginConfig"][0]["args"].get("nodeFit", False)
 
 
-def test_node_fit_is_the_profiles_unless_told():
+def test_node_fit_is_off_unless_the_profile_is_about_it():
     assert not node_fit(policy_for("low-utilization"))
-    assert node_fit(policy_for("low-utilization", node_fit=True))
     assert node_fit(policy_for("taints-full"))
-    assert not node_fit(policy_for("taints-full", node_fit=False))
 
 
 @pytest.mark.parametrize("profile", list(profiles()))

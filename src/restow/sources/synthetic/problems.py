@@ -191,9 +191,8 @@ PROBLEMS = {
 }
 
 
-def policy_text(strategies: Strategies, *, node_fit: bool | None = None) -> str:
-    """One profile as v1alpha2 YAML; ``node_fit`` None leaves the evictor's nodeFit as it is."""
-    evictor = strategies.evictor | ({} if node_fit is None else {"nodeFit": node_fit})
+def policy_text(strategies: Strategies) -> str:
+    """One profile as v1alpha2 YAML."""
     enabled = {
         point: {"enabled": names}
         for point in ("deschedule", "balance")
@@ -202,7 +201,8 @@ def policy_text(strategies: Strategies, *, node_fit: bool | None = None) -> str:
     profile = {
         "name": "default",
         "pluginConfig": [
-            {"name": name, "args": args} for name, args in ({"DefaultEvictor": evictor} | strategies.arguments).items()
+            {"name": name, "args": args}
+            for name, args in ({"DefaultEvictor": strategies.evictor} | strategies.arguments).items()
         ],
         "plugins": enabled,
     }

@@ -86,9 +86,9 @@ def generate(profile: str, nodes: int, pods: int, seed: int) -> Iterator[Object]
     return _find(profile).generate(nodes, pods, Random(seed))  # noqa: S311 - reproducible on purpose
 
 
-def policy_for(profile: str, *, node_fit: bool | None = None) -> str:
-    """Return the v1alpha2 policy of a profile as YAML; ``node_fit`` replaces the evictor's own setting."""
-    return policy_text(_find(profile).strategies, node_fit=node_fit)
+def policy_for(profile: str) -> str:
+    """Return the v1alpha2 policy of a profile as YAML."""
+    return policy_text(_find(profile).strategies)
 
 
 def _find(name: str) -> Profile:
