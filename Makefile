@@ -11,8 +11,10 @@ PINNING := --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-emit
 HASHED := --generate-hashes --constraint constraints.txt
 # By the environment, because that holds for what builds restow too.
 INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What make bench passes on; python -m tests.bench PART --help says which of these a part takes.
+MEASURED = $(if $(SIZE),--size $(SIZE)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(TABLE),--table $(TABLE)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate bench-simulators oracle e2e faults again requirements clean
+.PHONY: demo test fuzz check fix docs bench oracle e2e faults again changelog requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -54,30 +56,11 @@ faults: $(VENV)/developing              ## Seeded runs on real control planes in
 again: $(VENV)/developing               ## The tests that failed last, once more, if all of them may fail by chance (tests/flaky_tests.toml).
 	$(BIN)/python tests/flaky.py --timeout $(or $(TIMEOUT),600)
 
-bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
-	$(BIN)/python tests/oracle/build.py
-	$(BIN)/python -m tests.bench.run --size $(or $(SIZE),medium) $(if $(LIMIT),--limit $(LIMIT))
+bench: $(VENV)/developing               ## Measure PART=deciding|placement|landing|loops|live|simulate|simulators: make bench PART=live TABLE=steering NODES=300 MOVES=1000.
+	$(BIN)/python -m tests.bench $(or $(PART),deciding) $(MEASURED)
 
-bench-placement: $(VENV)/developing     ## Time placements of restow and kube-scheduler in one run.
-	$(BIN)/python tests/oracle/build.py
-	$(BIN)/python -m tests.bench.placement
-
-bench-landing: $(VENV)/developing       ## Moves of restow and the Go program, and the balance once kube-scheduler has placed what moved (NODES=5000).
-	$(BIN)/python tests/oracle/build.py
-	$(BIN)/python -m tests.bench.landing $(if $(NODES),--nodes $(NODES))
-
-bench-loops: $(VENV)/developing         ## Simulate the known loops in both placements, and write what comes of them into their pages.
-	PYTHONPATH=tests $(BIN)/python -m tests.bench.simulated_loops --write
-
-bench-live: $(VENV)/developing          ## Run restow and the Go programs side by side on a real control plane (PART=steering NODES=300 MOVES=1000; PART=scheduling PODS=5000).
-	PYTHONPATH=tests $(BIN)/python -m e2e.build
-	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS))
-
-bench-simulate: $(VENV)/developing      ## Time simulated days of clusters of 100, 1,000 and 5,000 nodes (NODES=1000 PLACEMENT=prove TRACE=pods.csv).
-	$(BIN)/python -m tests.bench.simulation $(if $(NODES),--nodes $(NODES)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
-
-bench-simulators: $(VENV)/developing    ## Time restow and CloudSim Plus on one trace; needs Java 17 and Maven (NODES=nodes.csv PODS=pods.csv, with openb's columns).
-	PYTHONPATH=tests $(BIN)/python -m tests.bench.simulators --nodes $(NODES) --pods $(PODS)
+changelog:                              ## Move the fragments of changelog.d into a section of CHANGELOG.md (VERSION=0.2.0).
+	$(PYTHON) tests/changelog.py $(VERSION)
 
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
 requirements:                           ## Renew all pinned versions: of development, and by hashes of the image (PYTHON=python3.11).

@@ -12,7 +12,7 @@ SOURCES = Path(restow.__file__).parent
 
 #: Files that read it, and the point in time that they need.
 READERS = {
-    "cli/inputs.py": "ages in a dump are judged now, where --now is not given",
+    "application/clusters.py": "ages in a dump are judged now, where --now is not given",
     "client/events.py": "when something happened, for people",
     "client/exec_plugin.py": "credentials say when they end",
     "client/leader_election.py": "written into the lease for people; nobody compares it",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.cases import Case, Size
 from restow.sources import synthetic
-from restow.sources.synthetic import generate, policy_for, write_list
+from restow.sources.synthetic import generate, profiles, write_list
+from restow.sources.synthetic.problems import policy_text
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "bench"
@@ -26,8 +27,16 @@ def inputs(case: Case, size: Size) -> Inputs:
     """The files, made if they are missing or older than the generator."""
     CACHE.mkdir(parents=True, exist_ok=True)
     policy = CACHE / f"{case.name.replace(' ', '-')}.yaml"
-    policy.write_text(policy_for(case.policy, node_fit=case.node_fit))
+    policy.write_text(policy_of(case))
     return Inputs(dump_of(case.cluster, size), policy)
+
+
+def policy_of(case: Case) -> str:
+    """The policy of the case's profile as YAML, with ``nodeFit`` of the case if that has one."""
+    strategies = profiles()[case.policy].strategies
+    if case.node_fit is not None:
+        strategies = replace(strategies, evictor=strategies.evictor | {"nodeFit": case.node_fit})
+    return policy_text(strategies)
 
 
 def dump_of(cluster: str, size: Size) -> Path:

@@ -23,7 +23,7 @@ from oracle.oracle_process import OracleError
 from restow.cluster.snapshot import Cluster
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import policy_for
-from restow.sources.synthetic.benchmarks import Strategies, policy_text
+from restow.sources.synthetic.problems import Strategies, policy_text
 
 SIZES = (30, 120, 300, 1_000)
 
@@ -146,13 +146,9 @@ def _table(rows: list[Row]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.landing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench landing", description=__doc__)
     names = [each.strategy for each in SCENES]
     parser.add_argument("--nodes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--strategy", nargs="+", choices=names, default=names)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the table between its markers")
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

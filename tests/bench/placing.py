@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.placement", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench placement", description=__doc__)
     names = [each.name for each in SCENARIOS]
     parser.add_argument("--nodes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--scenario", nargs="+", metavar="NAME", choices=names, help=f"of: {', '.join(names)}")
@@ -137,7 +137,3 @@ def _rule() -> str:
 
 def _print(cells: tuple[str, ...], rule: str = "") -> None:
     print(line(cells) + (f"\n{_rule()}" if rule else ""), flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The clusters of ``make bench-simulate``: nodes and Deployments that are there, pods that come and go, maintenance.
+"""The clusters of ``make bench PART=simulate``: nodes and Deployments that are there, pods that come and go, maintenance.
 
 What comes and goes has the shape of the openb trace (Alibaba, ``cluster-trace-gpu-v2023``): its most frequent requests,
 and logarithmic normal distributions with the means and deviations that its durations and gaps have. Each node of the

@@ -1,4 +1,4 @@
-"""Loops and outages in virtual time: the scenarios of examples/scenarios/loops, and the scenes of ``bench-live``.
+"""Loops and outages in virtual time: the scenarios of examples/scenarios/loops, and the scenes of ``make bench PART=live``.
 
 The scenes begin as on the real cluster: the same pods on the same nodes, cycles every two or four seconds, and kubelets
 that take no time, as kwok's.
@@ -135,7 +135,7 @@ class Scene:
 
 
 def scene_rows() -> Iterator[tuple[str, ...]]:
-    """The scenes of ``bench-live PART=loops``: evictions in as many cycles."""
+    """The scenes of ``make bench PART=live TABLE=loops``: evictions in as many cycles."""
     for each in SCENES:
         scene = Scene(each.workloads(), each.policy(), "2s", 2 * _CYCLES - 1)
         evictions = (scene.play(placement)[0].summary.evictions for placement in _PLACEMENTS)
@@ -143,7 +143,7 @@ def scene_rows() -> Iterator[tuple[str, ...]]:
 
 
 def outage_rows() -> Iterator[tuple[str, ...]]:
-    """The scenes of ``bench-live PART=outages``: evictions, and the longest time without a ready pod."""
+    """The scenes of ``make bench PART=live TABLE=outages``: evictions, and the longest time without a ready pod."""
     for each in OUTAGES:
         web = [Placed(replica_set("web", 2, annotations={READY_DELAY: "10s"}), ["node-1"] * 2)]
         taints = ["example.com/leave:NoSchedule"] if "tainted" in each.name else []
@@ -179,16 +179,10 @@ def tables() -> Iterator[tuple[Path, str, str]]:
     yield PERFORMANCE, "simulated outages", markdown(headings, list(outage_rows()))
 
 
-def main() -> None:
-    """Prints the tables, and with ``--write`` puts them into their pages."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="Put the tables into the documentation.")
-    chosen = parser.parse_args()
+def main(arguments: list[str] | None = None) -> int:
+    """Print the tables and put them into their pages; exit status 0."""
+    argparse.ArgumentParser(prog="python -m tests.bench loops", description=__doc__).parse_args(arguments)
     for page, name, table in tables():
         print(f"{name}\n\n{table}\n")
-        if chosen.write:
-            put(page, name, table)
-
-
-if __name__ == "__main__":
-    main()
+        put(page, name, table)
+    return 0

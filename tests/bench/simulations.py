@@ -110,7 +110,8 @@ def measure(shape: Shape, limit: float) -> Row:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Time restow simulate: nodes with 20 pods each, pods that come and go, and a descheduler every hour.",
-        epilog="example: python -m tests.bench.simulation --nodes 1000 --placement prove",
+        prog="python -m tests.bench simulate",
+        epilog="example: python -m tests.bench simulate --nodes 1000 --placement prove",
     )
     parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 5000])
     parser.add_argument("--placement", nargs="+", default=["upstream", "prove"], choices=["upstream", "prove"])

@@ -1,4 +1,4 @@
-"""``python -m tests.bench.simulators``: what ``make bench-simulators`` calls; ``--help`` tells the options.
+"""``restow simulate`` beside CloudSim Plus, a simulator of data centres (``make bench PART=simulators``).
 
 CloudSim Plus and ``restow simulate`` play the same trace of pods that come and go, one after the other, each as a process of
 its own. CloudSim Plus is given nodes as hosts and pods as machines of whole cores and memory, which it places by a policy of
@@ -49,9 +49,9 @@ class Result(msgspec.Struct, frozen=True):
     summary: Summary
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 measured, 2 unusable arguments, or a run that failed or took too long."""
-    given = _parser().parse_args()
+    given = _parser().parse_args(arguments)
     try:
         rows = [cloudsim(given), restow(given)]
     except (OSError, ValueError, CommandError, subprocess.SubprocessError) as error:
@@ -115,7 +115,8 @@ def _row(name: str, placed: str, found: Finished) -> tuple[str, ...]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Time restow simulate and CloudSim Plus on the openb trace. Needs Java 17 and Maven.",
-        epilog="example: python -m tests.bench.simulators --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv",
+        prog="python -m tests.bench simulators",
+        epilog="example: python -m tests.bench simulators --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv",
     )
     parser.add_argument("--nodes", type=Path, required=True, help="A CSV file of nodes, with openb's columns.")
     parser.add_argument("--pods", type=Path, required=True, help="A CSV file of pods, with openb's columns.")
@@ -123,7 +124,3 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=float, default=600.0, help="Seconds after which a run is ended.")
     parser.add_argument("--markdown", type=Path, help="The page that takes the table between its marks.")
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -37,7 +37,6 @@ def test_work_that_is_done_at_once_shows_nothing(monkeypatch):
 def test_longer_work_is_shown_until_it_is_done(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(feedback, "_DELAY", 0)
     monkeypatch.setenv("TERM", "xterm")
     with feedback.working("reading"):
         assert terminal.shown.wait(timeout=30)
@@ -47,7 +46,6 @@ def test_longer_work_is_shown_until_it_is_done(monkeypatch):
 def test_what_is_worked_on_is_shown_and_not_obeyed(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(feedback, "_DELAY", 0)
     monkeypatch.setenv("TERM", "xterm")
     with feedback.working("reading \x1b]0;owned\x07 [red]a"):
         assert terminal.shown.wait(timeout=30)
@@ -58,7 +56,6 @@ def test_what_is_worked_on_is_shown_and_not_obeyed(monkeypatch):
 def test_nothing_is_written_into_a_file(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
-    monkeypatch.setattr(feedback, "_DELAY", 0)
     with feedback.working("reading"):
         pass
     assert file.getvalue() == ""

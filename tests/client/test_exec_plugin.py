@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from client.configurations import a_kubeconfig
-from restow.client import exec_plugin, programs
+from restow.client import exec_plugin
 from restow.client.credentials import Credentials, Identity
 from restow.client.errors import NoCredentials
 from restow.client.kubeconfig import kubeconfig
@@ -112,9 +112,8 @@ async def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
         await a_shell(tmp_path, "exec cat /dev/zero").identity()
 
 
-async def test_a_child_that_stays_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_child_that_stays_holds_up_nobody(tmp_path: Path) -> None:
     """Some programs leave an agent behind, which inherits what they write to."""
-    monkeypatch.setattr(programs, "_AFTERMATH", 0.1)
     identity = await a_shell(tmp_path, f"sleep 600 & echo $! > child; echo '{GOOD}'").identity()
 
     assert identity.headers == (("Authorization", "Bearer t"),)

@@ -39,7 +39,8 @@ def test_every_restow_command_of_a_page_has_arguments_that_exist(words):
     if words == [word for word in words if not word.startswith("-")][:2]:
         # A command by its name alone.
         words = [*words, "--help"]
-    app.parse_args(words, exit_on_error=False, print_error=False)
+    command, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
+    assert callable(command)
 
 
 @pytest.mark.parametrize("words", typed("make"))

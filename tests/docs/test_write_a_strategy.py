@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import RS, a_node, a_pod
+from builders.entry_points import entry_points, offering
 from descheduling.harness import a_cluster, cycle
 from docs.console import agree, folder_for, output_of, runnable
 from docs.pages import files
@@ -90,10 +91,10 @@ def test_one_line_in_the_registry_is_enough(module, monkeypatch):
         test()
 
 
-def test_limits_end_its_walk(module, monkeypatch):
-    monkeypatch.setattr(registry, "_BUILT_IN", (*registry._BUILT_IN, module.STRATEGY))
+def test_limits_end_its_walk(module):
     pods = [a_pod(f"p{number}", node="old", owner=RS) for number in range(4)]
     args = {"nodeLabels": "node.kubernetes.io/instance-type=spot-4"}
-    done = cycle(NAME, args, nodes=NODES, pods=pods, per_node=2)
+    with entry_points(offering(NAME, module.STRATEGY)):
+        done = cycle(NAME, args, nodes=NODES, pods=pods, per_node=2)
     assert len(done.record.evictions) == 2
     assert [each.reason[1] for each in done.record.refusals] == ["MaxPodsToEvictPerNode"]

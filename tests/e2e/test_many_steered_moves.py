@@ -1,4 +1,4 @@
-"""The moves of ``make bench-live PART=steering`` in small: many of them are on their way at a time, and all land on their targets."""
+"""The moves of ``make bench PART=live TABLE=steering`` in small: many of them are on their way at a time, and all land on their targets."""
 
 from __future__ import annotations
 

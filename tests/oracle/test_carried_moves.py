@@ -1,4 +1,4 @@
-"""Moves that the real kube-scheduler carries out: where replacements land, steered and not (``make bench-landing``)."""
+"""Moves that the real kube-scheduler carries out: where replacements land, steered and not (``make bench PART=landing``)."""
 
 from __future__ import annotations
 

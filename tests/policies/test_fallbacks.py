@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from builders.policies import a_config, a_policy, a_profile, an_old_policy, as_yaml
+from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_yaml
+from restow.errors import InputError
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
+from restow.policies.load import load_policy
 
 LOCAL = Fallbacks(evict_local_storage_pods=True)
 
@@ -78,7 +80,6 @@ def test_the_evictor_that_counts_is_the_first():
     [
         3,
         [3],
-        [None],
         [{"pluginConfig": 3}],
         [{"pluginConfig": [3]}],
         [{"pluginConfig": [a_config("DefaultEvictor", 3)]}],
@@ -86,4 +87,10 @@ def test_the_evictor_that_counts_is_the_first():
     ids=str,
 )
 def test_what_is_no_policy_is_left_for_the_reader_to_refuse(profiles):
-    with_fallbacks(read_policy_document(as_yaml({**a_policy(), "profiles": profiles}), "p.yaml"), LOCAL)
+    data = filled({**a_policy(), "profiles": profiles}, LOCAL)
+    with pytest.raises(InputError, match=r"^p\.yaml:"):
+        load_policy(as_yaml(data), "p.yaml", PLUGINS)
+
+
+def test_a_profile_that_is_null_stays_null():
+    assert filled({**a_policy(), "profiles": [None]}, LOCAL)["profiles"] == [None]

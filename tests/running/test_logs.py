@@ -307,10 +307,17 @@ class TestSecrets:
 
 def test_a_reader_that_has_gone_is_no_reason_to_stop():
     class Closed(io.StringIO):
+        tries = 0
+
         def write(self, _text):
+            self.tries += 1
             raise BrokenPipeError
 
-    Log(Closed()).info("x")
+    closed = Closed()
+    log = Log(closed)
+    log.info("x")
+    log.info("y")
+    assert closed.tries == 2
 
 
 def test_nothing_is_set_up_by_importing():

@@ -27,7 +27,6 @@ from builders import (
 from live.apiserver import ApiServer, now, serving
 from restow.cluster.state import ClusterState
 from restow.live.cluster import LiveCluster, live_cluster
-from restow.scheduler import mirror as mirror_module
 from restow.scheduler.mirror import Mirror
 from restow.scheduler.settings import KINDS
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
@@ -218,21 +217,20 @@ async def test_a_pod_whose_requests_make_sums_wrap_around_does_not_empty_its_nod
             assert mirror.state.requested[memory, 0] == 0
 
 
-async def test_a_long_list_is_carried_over_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror_module, "_AT_ONCE", 4)
+async def test_a_long_list_is_carried_over_in_parts() -> None:
     server, mirror = ApiServer(), Mirror((DEFAULT_PROFILE,))
     async with serving(server) as api:
         server.put("Node", a_node("n"))
         async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
-            for at in range(10):
+            for at in range(5_000):
                 server.put("Pod", a_pod(f"p{at}", node="n"))
             await asyncio.sleep(1)
             parts = []
             while mirror.is_behind:
                 parts.append(len(mirror.catch_up().pods))
-            assert parts == [4, 4, 2]
+            assert parts == [2_000, 2_000, 1_000]
             assert_as_fresh(mirror, live)
 
 

@@ -137,11 +137,15 @@ def test_unusable_files_are_named(pair, tmp_path):
 
 
 def test_every_suite_that_kubernetes_knows_is_a_name_that_openssl_reads():
+    """OpenSSL 3 is built without RC4 and triple DES, and ignores names that it does not know where it knows one."""
     from restow.serving.tls import _SUITES
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    for name in _SUITES:
-        context.set_ciphers(f"{ciphers([name])}:AES128-SHA")
+    def is_read(name):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_ciphers(f"{ciphers([name])}:AES128-SHA:@SECLEVEL=0")
+        return ciphers([name]) in {each["name"] for each in context.get_ciphers()}
+
+    assert [name for name in _SUITES if "RC4" not in name and "3DES" not in name and not is_read(name)] == []
 
 
 def test_suites_of_tls_1_3_change_nothing():

@@ -174,9 +174,9 @@ def test_of_duplicates_the_last_one_counts_and_they_are_told(load):
     assert load.report.notes() == ("2 inputs: objects given more than once (the last one counts): 3",)
 
 
-def test_more_objects_than_a_page(load, monkeypatch):
-    monkeypatch.setattr("restow.sources.documents._PAGE", 2)
-    assert names(load(a_list(NODE, *(a_pod(f"p{i}") for i in range(5))))) == (("n1",), ("p0", "p1", "p2", "p3", "p4"))
+def test_more_objects_than_a_page(load):
+    pods = tuple(f"p{number:04}" for number in range(1_500))
+    assert names(load(a_list(NODE, *map(a_pod, pods)))) == (("n1",), pods)
 
 
 @pytest.mark.parametrize(

@@ -13,29 +13,29 @@ from tempfile import TemporaryDirectory
 
 from bench.documents import line, markdown, put
 from bench.live import dry_runs, endurance, landings, loops, one_shots, outages, scheduling, steering
-from bench.live.parts import Part, Row
+from bench.live.tables import LiveTable, Row
 from bench.table import machine
 
-_PARTS = tuple(each.PART for each in (one_shots, dry_runs, loops, outages, landings, endurance))
+_TABLES = tuple(each.TABLE for each in (one_shots, dry_runs, loops, outages, landings, endurance))
 #: Of the clusters with steered moves, unless told otherwise: nodes, moves, and pods of a full node.
 _NODES, _MOVES, _PODS = 40, 60, 47
-_STEERED = [part.name for part in steering.parts(_NODES, _MOVES, _PODS)]
+_STEERED = [table.name for table in steering.tables(_NODES, _MOVES, _PODS)]
 #: Of the cluster that is scheduled, unless told otherwise.
 _SCHEDULED = 5_000
-_NAMES = [*(part.name for part in _PARTS), *_STEERED, scheduling.part(_SCHEDULED).name]
+_NAMES = [*(table.name for table in _TABLES), *_STEERED, scheduling.table(_SCHEDULED).name]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0; 1 where a run failed or took too long, 2 where something that is needed is not there."""
     given = _parser().parse_args(arguments)
     try:
-        steered = steering.parts(given.nodes, given.moves, given.pods_per_node)
-        for part in (*_PARTS, *steered, scheduling.part(given.pods)):
-            if given.part and part.name not in given.part:
+        steered = steering.tables(given.nodes, given.moves, given.pods_per_node)
+        for table in (*_TABLES, *steered, scheduling.table(given.pods)):
+            if given.table and table.name not in given.table:
                 continue
-            rows = _measured(part)
+            rows = _measured(table)
             if given.markdown:
-                put(given.markdown, f"live {part.name}", f"{machine()}.\n\n{markdown(part.headings, rows)}")
+                put(given.markdown, f"live {table.name}", f"{machine()}.\n\n{markdown(table.headings, rows)}")
     except (TimeoutError, RuntimeError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -46,22 +46,22 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.live", description=__doc__)
-    parser.add_argument("--part", nargs="+", choices=_NAMES, help="all if absent")
+    parser = argparse.ArgumentParser(prog="python -m tests.bench live", description=__doc__)
+    parser.add_argument("--table", nargs="+", choices=_NAMES, help="all if absent")
     sized = parser.add_argument_group(f"size of the clusters of {', '.join(_STEERED)}")
     sized.add_argument("--nodes", type=int, default=_NODES)
     sized.add_argument("--moves", type=int, default=_MOVES, help="how many pods are on the wrong nodes")
     sized.add_argument("--pods-per-node", type=int, default=_PODS, help="of a full node")
-    parser.add_argument("--pods", type=int, default=_SCHEDULED, help="of the part scheduling, five for each node")
+    parser.add_argument("--pods", type=int, default=_SCHEDULED, help="of the table scheduling, five for each node")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put each table between the markers of its name")
     return parser
 
 
-def _measured(part: Part) -> list[Row]:
-    print(f"\n{markdown(part.headings, [])}", flush=True)
+def _measured(table: LiveTable) -> list[Row]:
+    print(f"\n{markdown(table.headings, [])}", flush=True)
     rows = []
     with TemporaryDirectory(prefix="restow-bench-") as directory:
-        for row in part.measure(Path(directory)):
+        for row in table.measure(Path(directory)):
             print(line(row), flush=True)
             rows.append(row)
     return rows

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.live.clusters import LARGE, SMALL, Cluster, control_plane_for, reset
 from bench.live.one_shots import LEAVE, LIMIT
-from bench.live.parts import Part, Row
+from bench.live.tables import LiveTable, Row
 from e2e.deschedulers import programs, run_once
 
 #: Dry runs on each cluster: they cost seconds on the larger one.
@@ -41,6 +41,6 @@ def _row(cluster: Cluster, program: str, dry: list[tuple[tuple[str, str], ...]],
     )
 
 
-PART = Part(
+TABLE = LiveTable(
     "dry-run", ("cluster and program", "evictions in the dry runs", "in the real run", "the same pods"), measure
 )

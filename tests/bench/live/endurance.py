@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.live.clusters import control_plane
-from bench.live.parts import Part, Row, mebibytes
+from bench.live.tables import LiveTable, Row, mebibytes
 from builders.policies import Policy, strategy_policy
 from e2e.crowds import crowd
 from e2e.deschedulers import a_descheduler, evicted
@@ -68,4 +68,6 @@ def _memory_after(cycles: int, restow: Descheduler) -> int:
     return restow.rss()
 
 
-PART = Part("endurance", ("each cycle", "evictions", *(f"RSS after {cycles:,} cycles" for cycles in _CYCLES)), measure)
+TABLE = LiveTable(
+    "endurance", ("each cycle", "evictions", *(f"RSS after {cycles:,} cycles" for cycles in _CYCLES)), measure
+)

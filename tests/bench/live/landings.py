@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.live.clusters import MEDIUM, SMALL, Cluster, control_plane_for, reset
 from bench.live.one_shots import LIMIT
-from bench.live.parts import Part, Row
+from bench.live.tables import LiveTable, Row
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
 from e2e.deschedulers import CYCLE_ENDS, a_descheduler
@@ -50,4 +50,4 @@ def _row(name: str, samples: Samples) -> Row:
     return name, f"{evictions:,.0f}", told("hit"), told("miss"), told("missing"), told("void")
 
 
-PART = Part("landings", ("cluster", "evictions", "hits", "misses", "not ready in time", "void"), measure)
+TABLE = LiveTable("landings", ("cluster", "evictions", "hits", "misses", "not ready in time", "void"), measure)

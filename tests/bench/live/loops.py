@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.live.clusters import control_plane
-from bench.live.parts import Part, Row
+from bench.live.tables import LiveTable, Row
 from e2e.control_plane import ControlPlane
 from e2e.deschedulers import CYCLE_ENDS, a_descheduler, evicted
 from e2e.loop_scenes import NODES, SCENES, Scene
@@ -42,6 +42,6 @@ def _evictions(plane: ControlPlane, scene: Scene, program: str, placement: str, 
     return len(evicted(plane))
 
 
-PART = Part(
+TABLE = LiveTable(
     "loops", (f"in {_CYCLES} cycles", "Descheduler", "restow, `upstream` placement", "restow, `prove`"), measure
 )

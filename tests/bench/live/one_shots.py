@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.live.clusters import LARGE, MEDIUM, SMALL, Cluster, control_plane_for, reset
 from bench.live.history import fewest_ready
-from bench.live.parts import Part, Row, mebibytes, seconds
+from bench.live.tables import LiveTable, Row, mebibytes, seconds
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
 from e2e.deschedulers import Ran, programs, run_once
@@ -61,7 +61,7 @@ def _refused(ran: Ran) -> str:
     return ", ".join(f"{times} x {status}" for status, times in sorted(ran.refusals.items())) or "0"
 
 
-PART = Part(
+TABLE = LiveTable(
     "one-shot",
     (
         "cluster",

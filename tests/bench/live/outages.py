@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.live.clusters import control_plane
-from bench.live.parts import Part, Row, seconds
+from bench.live.tables import LiveTable, Row, seconds
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
 from e2e.deschedulers import a_descheduler, evicted, programs
@@ -74,7 +74,7 @@ def _watched(scene: Scene, program: str, directory: Path) -> tuple[int, float]:
         return len(evicted(plane)), outages.longest
 
 
-PART = Part(
+TABLE = LiveTable(
     "outages",
     (
         f"in {_WATCHED:.0f} s",

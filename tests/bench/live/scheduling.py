@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.live.clusters import CACHE, add_nodes, control_plane_for, reset
 from bench.live.idleness import processor_time
-from bench.live.parts import Part, Row, mebibytes, seconds
+from bench.live.tables import LiveTable, Row, mebibytes, seconds
 from builders import Object
 from e2e.beside import beside
 from e2e.child import Child
@@ -91,9 +91,9 @@ class Bindings:
         return max(self.bound.values()) - min(self.created.values())
 
 
-def part(pods: int) -> Part:
+def table(pods: int) -> LiveTable:
     """The table, with five pods for each node."""
-    return Part("scheduling", _HEADINGS, partial(_measure, Nodes(pods // 5), pods))
+    return LiveTable("scheduling", _HEADINGS, partial(_measure, Nodes(pods // 5), pods))
 
 
 _HEADINGS = (

@@ -25,8 +25,8 @@ from bench.live.moved import (
     restow,
     upstream,
 )
-from bench.live.parts import Part, Row, seconds
 from bench.live.pod_watch import PodWatch
+from bench.live.tables import LiveTable, Row, seconds
 from bench.live.uneven import NODE, Uneven, sparse, two_halves
 from e2e.control_plane import ControlPlane
 
@@ -36,13 +36,13 @@ _AFTERWARDS, _INTERVAL = 60.0, "10s"
 _EVERY = (50, 20)
 
 
-def parts(nodes: int, moves: int, pods_per_node: int) -> tuple[Part, ...]:
+def tables(nodes: int, moves: int, pods_per_node: int) -> tuple[LiveTable, ...]:
     """The tables, on clusters of this size."""
     uneven = two_halves(nodes, moves, pods_per_node)
     return (
-        Part("steering", _STEERING, partial(_steering, uneven)),
-        Part("filled-targets", _FILLED, partial(_filled, uneven)),
-        Part("emptied-nodes", _EMPTIED, partial(_emptied, sparse(nodes, moves, pods_per_node))),
+        LiveTable("steering", _STEERING, partial(_steering, uneven)),
+        LiveTable("filled-targets", _FILLED, partial(_filled, uneven)),
+        LiveTable("emptied-nodes", _EMPTIED, partial(_emptied, sparse(nodes, moves, pods_per_node))),
     )
 
 

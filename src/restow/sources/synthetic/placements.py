@@ -1,4 +1,4 @@
-"""Where the replicas of a benchmark cluster run: pure arithmetic from (owner, replica) to a node.
+"""Where the replicas of a uniform cluster run: pure arithmetic from (owner, replica) to a node.
 
 Slot ``owner + replica * owners`` numbers the replicas so that those of one owner lie far apart; a placement lays the
 slots out over the nodes.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class SyntheticSize:
-    """How large a benchmark cluster is."""
+    """How large a uniform cluster is."""
 
     nodes: int
     pods: int

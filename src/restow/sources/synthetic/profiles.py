@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from restow.errors import InputError
-from restow.sources.synthetic.benchmarks import BENCHMARKS, Strategies, policy_text
 from restow.sources.synthetic.mixed import full_cluster, mixed_cluster
-from restow.sources.synthetic.scenarios import benchmark_cluster
+from restow.sources.synthetic.problems import PROBLEMS, Strategies, policy_text
+from restow.sources.synthetic.scenarios import uniform_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -63,15 +63,13 @@ class ClusterProfile:
 @cache
 def profiles() -> Mapping[str, ClusterProfile]:
     """All profiles by name, the default first."""
-    benchmarks = {
-        name: ClusterProfile(
-            benchmark.description, partial(benchmark_cluster, benchmark.scenario), benchmark.strategies
-        )
-        for name, benchmark in BENCHMARKS.items()
+    problems = {
+        name: ClusterProfile(problem.description, partial(uniform_cluster, problem.scenario), problem.strategies)
+        for name, problem in PROBLEMS.items()
     }
     mixed = ClusterProfile("a bit of everything: the default", mixed_cluster, EVERYTHING)
     full = ClusterProfile("as mixed, pods as large as real dumps have them (3 KB)", full_cluster, EVERYTHING)
-    return MappingProxyType({"mixed": mixed, "full": full, **benchmarks})
+    return MappingProxyType({"mixed": mixed, "full": full, **problems})
 
 
 def generate(profile: str, nodes: int, pods: int, seed: int) -> Iterator[Object]:
@@ -88,9 +86,9 @@ def generate(profile: str, nodes: int, pods: int, seed: int) -> Iterator[Object]
     return _find(profile).generate(nodes, pods, Random(seed))  # noqa: S311 - reproducible on purpose
 
 
-def policy_for(profile: str, *, node_fit: bool | None = None) -> str:
-    """Return the v1alpha2 policy of a profile as YAML; ``node_fit`` replaces the evictor's own setting."""
-    return policy_text(_find(profile).strategies, node_fit=node_fit)
+def policy_for(profile: str) -> str:
+    """Return the v1alpha2 policy of a profile as YAML."""
+    return policy_text(_find(profile).strategies)
 
 
 def _find(name: str) -> ClusterProfile:

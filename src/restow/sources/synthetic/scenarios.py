@@ -1,7 +1,7 @@
-"""Benchmark clusters: uniform owners of ten replicas, one thing wrong.
+"""Uniform clusters: owners of ten replicas, one thing wrong.
 
 A scenario says where replicas run, what rules their owners carry, how roomy the nodes are, and what pods have been
-through. Everything else is the same in all of them, so that two measurements differ only in what is measured.
+through. Everything else is the same in all of them, so that two clusters differ only in their problem.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from restow.sources.synthetic.names import Object
     from restow.sources.synthetic.placements import Placement
 
-#: What every pod of a benchmark requests.
+#: What every pod of such a cluster requests.
 POD_CPU_MILLI = 100
 POD_MEMORY_MEBI = 128
 
-#: Pods of a benchmark are at most this old unless their scenario says otherwise.
+#: Pods are at most this old unless their scenario says otherwise.
 YOUNG_DAYS = 28
 
 
@@ -49,7 +49,7 @@ def young_and_healthy(_pod: int, rng: Random) -> tuple[str, Life]:
 
 @dataclass(slots=True, frozen=True)
 class SyntheticScenario:
-    """One benchmark cluster of any size."""
+    """One uniform cluster of any size."""
 
     place: Placement = evenly
     #: ``(owner, application name)`` to the part of the pods' spec that says where they may run.
@@ -63,7 +63,7 @@ class SyntheticScenario:
     namespaces: int = len(NAMESPACES)
 
 
-def benchmark_cluster(scenario: SyntheticScenario, nodes: int, pods: int, rng: Random) -> Iterator[Object]:
+def uniform_cluster(scenario: SyntheticScenario, nodes: int, pods: int, rng: Random) -> Iterator[Object]:
     """Yield the nodes, namespaces, controllers and pods of a scenario."""
     size = SyntheticSize(nodes, pods, scenario.replicas(pods), scenario.namespaces)
     yield from _nodes(scenario, size, rng)

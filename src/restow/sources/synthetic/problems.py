@@ -1,7 +1,6 @@
-"""The benchmark scenarios: what each one makes expensive, and the policy that does the work.
+"""Clusters with one problem each: what it is, and the policy that has something to do about it.
 
-Sources of the shapes: the cost study of descheduler v0.36 that restow measures itself against; 5,000 nodes and
-150,000 pods unless a profile says otherwise. Evictions are upstream's, without limits.
+The counts in descriptions are evictions of the Descheduler v0.36 without limits, on 5,000 nodes with 150,000 pods.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ _BALANCE = frozenset(
 
 
 @dataclass(slots=True, frozen=True)
-class Benchmark:
-    """A cluster, the policy for it, and one sentence on what they measure."""
+class Problem:
+    """A cluster, the policy for it, and one sentence on both."""
 
     description: str
     scenario: SyntheticScenario
@@ -114,91 +113,90 @@ def thousand_each(pods: int) -> int:
     return min(1000, max(10, pods // 30))
 
 
-BENCHMARKS = {
-    "lifetime": Benchmark(
+PROBLEMS = {
+    "lifetime": Problem(
         "PodLifeTime: one pod in a hundred is old (1,500 evictions)", SyntheticScenario(life=some_old), LIFETIME
     ),
-    "lifetime-nodefit": Benchmark(
+    "lifetime-nodefit": Problem(
         "PodLifeTime with nodeFit: every pod fits elsewhere, none is old enough (0 evictions)",
         SyntheticScenario(),
         LIFETIME_NODE_FIT,
     ),
-    "taints": Benchmark(
+    "taints": Problem(
         "RemovePodsViolatingNodeTaints on nodes without taints (0 evictions)", SyntheticScenario(), TAINTS
     ),
-    "taints-full": Benchmark(
+    "taints-full": Problem(
         "RemovePodsViolatingNodeTaints with nodeFit: no node has any CPU left (0 evictions)",
         SyntheticScenario(room=none_left),
         TAINTS_NODE_FIT,
     ),
-    "low-utilization": Benchmark(
+    "low-utilization": Problem(
         "LowNodeUtilization: half the nodes at 77 % CPU, the others at 23 % (40,000 evictions)",
         SyntheticScenario(place=placements.hot_half, room=twice_the_average),
         LOW,
     ),
-    "duplicates": Benchmark(
+    "duplicates": Problem(
         "RemoveDuplicates: every owner runs in pairs (75,000 evictions)",
         SyntheticScenario(place=placements.in_pairs),
         DUPLICATES,
     ),
-    "node-affinity": Benchmark(
+    "node-affinity": Problem(
         "RemovePodsViolatingNodeAffinity: two pods of three run in the wrong zone and fit in the right one "
         "(100,000 evictions)",
         SyntheticScenario(place=placements.any_zone, rules=workloads.home_zone),
         NODE_AFFINITY,
     ),
-    "node-affinity-nowhere": Benchmark(
+    "node-affinity-nowhere": Problem(
         "RemovePodsViolatingNodeAffinity: every pod requires a zone that no node is in (0 evictions)",
         SyntheticScenario(rules=workloads.nowhere),
         NODE_AFFINITY,
     ),
-    "spread-hostname": Benchmark(
+    "spread-hostname": Problem(
         "TopologySpread: one hostname constraint per owner, one owner in a hundred a pod too many on a node "
         "(150 evictions)",
         SyntheticScenario(place=placements.almost_evenly, rules=workloads.spread_over_nodes),
         SPREAD,
     ),
-    "spread-zone": Benchmark(
+    "spread-zone": Problem(
         "TopologySpread: one zone constraint per owner, 8-1-1 or 7-2-1 pods in three zones (65,001 evictions)",
         SyntheticScenario(place=placements.uneven_zones, rules=workloads.spread_over_zones),
         SPREAD,
     ),
-    "spread-one-namespace": Benchmark(
+    "spread-one-namespace": Problem(
         "TopologySpread: as spread-zone, all owners in one namespace (65,001 evictions)",
         SyntheticScenario(place=placements.uneven_zones, rules=workloads.spread_over_zones, namespaces=1),
         SPREAD,
     ),
-    "spread-nofit": Benchmark(
+    "spread-nofit": Problem(
         "TopologySpread: as spread-zone with a thousand pods per owner, and no node has any CPU left (0 evictions)",
         SyntheticScenario(
             place=placements.uneven_zones, rules=workloads.spread_over_zones, room=none_left, replicas=thousand_each
         ),
         SPREAD,
     ),
-    "anti-affinity": Benchmark(
+    "anti-affinity": Problem(
         "InterPodAntiAffinity: every pod repels its own kind, one owner in a hundred shares a node (150 evictions)",
         SyntheticScenario(place=placements.almost_evenly, rules=workloads.apart),
         ANTI_AFFINITY,
     ),
-    "anti-affinity-one-namespace": Benchmark(
+    "anti-affinity-one-namespace": Problem(
         "InterPodAntiAffinity: as anti-affinity, all pods in one namespace (150 evictions)",
         SyntheticScenario(place=placements.almost_evenly, rules=workloads.apart, namespaces=1),
         ANTI_AFFINITY,
     ),
-    "restarts": Benchmark(
+    "restarts": Problem(
         "RemovePodsHavingTooManyRestarts: one pod in fifty crashes (3,000 evictions)",
         SyntheticScenario(life=some_crashing),
         RESTARTS,
     ),
-    "failed": Benchmark(
+    "failed": Problem(
         "RemoveFailedPods: one pod in ten failed (15,000 evictions)", SyntheticScenario(life=some_failed), FAILED
     ),
 }
 
 
-def policy_text(strategies: Strategies, *, node_fit: bool | None = None) -> str:
-    """One profile as v1alpha2 YAML; ``node_fit`` None leaves the evictor's nodeFit as it is."""
-    evictor = strategies.evictor | ({} if node_fit is None else {"nodeFit": node_fit})
+def policy_text(strategies: Strategies) -> str:
+    """One profile as v1alpha2 YAML."""
     enabled = {
         point: {"enabled": names}
         for point in ("deschedule", "balance")
@@ -207,7 +205,8 @@ def policy_text(strategies: Strategies, *, node_fit: bool | None = None) -> str:
     profile = {
         "name": "default",
         "pluginConfig": [
-            {"name": name, "args": args} for name, args in ({"DefaultEvictor": evictor} | strategies.arguments).items()
+            {"name": name, "args": args}
+            for name, args in ({"DefaultEvictor": strategies.evictor} | strategies.arguments).items()
         ],
         "plugins": enabled,
     }

@@ -1,4 +1,4 @@
-"""Each benchmark has the work that its description promises, counted here without any strategy's code.
+"""Each problem has the work that its description promises, counted here without any strategy's code.
 
 Sizes: 200 nodes and 6,000 pods, a twenty-fifth of the measured 5,000 and 150,000.
 """
@@ -135,7 +135,7 @@ def test_restarts_and_failed_have_their_share():
     assert sum(pod["status"]["phase"] == "Failed" for pod in failed) == 15_000 // 25
 
 
-def test_benchmark_pods_are_evictable():
+def test_pods_of_uniform_clusters_are_evictable():
     """Controlled, of ordinary priority, without volumes: nothing but the scenario's own rules decides."""
     for profile in ("low-utilization", "spread-zone"):
         _, pods = cluster(profile)
@@ -164,11 +164,9 @@ def node_fit(text):
     return yaml.safe_load(text)["profiles"][0]["pluginConfig"][0]["args"].get("nodeFit", False)
 
 
-def test_node_fit_is_the_profiles_unless_told():
+def test_node_fit_is_off_unless_the_profile_is_about_it():
     assert not node_fit(policy_for("low-utilization"))
-    assert node_fit(policy_for("low-utilization", node_fit=True))
     assert node_fit(policy_for("taints-full"))
-    assert not node_fit(policy_for("taints-full", node_fit=False))
 
 
 @pytest.mark.parametrize("profile", list(profiles()))

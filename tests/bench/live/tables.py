@@ -10,7 +10,7 @@ Row = tuple[str, ...]
 
 
 @dataclass(slots=True, frozen=True)
-class Part:
+class LiveTable:
     """``measure`` gets a directory for its files."""
 
     name: str

@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.run", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench deciding", description=__doc__)
     names = ", ".join(case.name for case in CASES)
     parser.add_argument("--size", choices=list(SIZES), default="medium")
     parser.add_argument("--scenario", nargs="+", metavar="NAME", help=f"of: {names}; all if absent")
