@@ -247,6 +247,18 @@ def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPa
             "client-certificate and client-key: not a PEM certificate with its unencrypted key",
             id="bad key",
         ),
+        pytest.param(
+            {"token": "t", "username": "u"}, {}, "token and username are both set; remove one of them", id="two users"
+        ),
+        pytest.param(
+            {},
+            {"insecure_skip_tls_verify": True, "certificate_authority": "ca.pem"},
+            "insecure-skip-tls-verify and certificate-authority are both set",
+            id="two ways of trust",
+        ),
+        pytest.param(
+            {"token": "t", "as-groups": ["g"]}, {}, "as-groups needs as, the name of a user; add it", id="only groups"
+        ),
         pytest.param({"auth-provider": {"name": "gcp"}}, {}, "gcp is no longer supported by Kubernetes", id="gcp"),
         pytest.param(
             {"exec": {"apiVersion": "v1"}},

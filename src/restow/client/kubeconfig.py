@@ -9,7 +9,7 @@ import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from restow.client.credentials import (
@@ -35,6 +35,21 @@ from restow.redaction import without_password
 from restow.renewed import Renewed
 from restow.small_files import read_small_file
 
+#: Fields of which a cluster or a user may have only one. Source: clientcmd/validation.go, client-go v0.36.
+_EITHER_OR: Final = (
+    ("certificate-authority", "certificate-authority-data"),
+    ("insecure-skip-tls-verify", "certificate-authority"),
+    ("insecure-skip-tls-verify", "certificate-authority-data"),
+    ("client-certificate", "client-certificate-data"),
+    ("client-key", "client-key-data"),
+    ("token", "username"),
+    ("token", "password"),
+    ("tokenFile", "username"),
+    ("exec", "auth-provider"),
+)
+#: Fields that mean nothing without ``as``.
+_WITH_AS: Final = ("as-uid", "as-groups", "as-user-extra")
+
 
 @dataclass(slots=True, frozen=True)
 class _Context:
@@ -49,6 +64,7 @@ class _Context:
 def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of a context (the current one for None) of files, separated as in KUBECONFIG."""
     chosen = _context(read_kubeconfig_files(paths), context, paths)
+    _check_combinations(chosen)
     trust = Renewed(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
     server, password = split_user(_server(chosen))
     try:
@@ -89,6 +105,18 @@ def _context(files: KubeconfigFiles, name: str | None, paths: str) -> _Context:
 
 def _names(files: KubeconfigFiles) -> str:
     return ", ".join(map(excerpt, files.contexts)) or "no contexts"
+
+
+def _check_combinations(context: _Context) -> None:
+    """InputError for fields that contradict each other, which kubectl refuses too."""
+    user = context.user.plain if context.user is not None else {}
+    for plain in (context.cluster.plain, user):
+        for one, other in _EITHER_OR:
+            if plain.get(one) and plain.get(other):
+                raise InputError(f"{context.origin}: {one} and {other} are both set; remove one of them")
+    lonely = [name for name in _WITH_AS if user.get(name)]
+    if lonely and not user.get("as"):
+        raise InputError(f"{context.origin}: {lonely[0]} needs as, the name of a user; add it")
 
 
 def _server(context: _Context) -> str:
