@@ -207,7 +207,7 @@ def _cluster_info(cluster: Cluster, trust: Renewed[Trust] | None) -> dict[str, A
     info = {name: value for name, value in fields.items() if value and name not in _NOT_PASSED}
     if authorities:
         info["certificate-authority-data"] = base64.b64encode(authorities).decode()
-    for each in cluster.extensions or ():
+    for each in cluster.extensions:
         if isinstance(each, dict) and each.get("name") == _EXTENSION:
             info["config"] = each.get("extension")
     return info

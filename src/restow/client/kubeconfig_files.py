@@ -44,7 +44,7 @@ class Cluster(Struct, frozen=True, rename="kebab"):
     certificate_authority: str | None = None
     certificate_authority_data: str | None = None
     #: Settings for programs, of any form.
-    extensions: Any = None
+    extensions: list[Any] = []
 
 
 class Context(Struct, frozen=True):
