@@ -96,6 +96,25 @@ async def test_a_service_account_without_its_files(tmp_path: Path, missing: str)
         in_cluster({"KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "443"}, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("environ", "token", "message"),
+    [
+        pytest.param({"KUBERNETES_SERVICE_HOST": "h"}, "mine", "KUBERNETES_SERVICE_PORT is not set", id="no port"),
+        pytest.param(
+            {"KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "443"}, "", "token is empty", id="no token"
+        ),
+    ],
+)
+async def test_a_service_account_that_is_unfinished(
+    tmp_path: Path, environ: dict[str, str], token: str, message: str
+) -> None:
+    trustme.CA().cert_pem.write_to_path(tmp_path / "ca.crt")
+    (tmp_path / "token").write_text(token)
+
+    with pytest.raises(InputError, match=f"the service account in {tmp_path} cannot be used: {message}"):
+        in_cluster(environ, tmp_path)
+
+
 # Programs
 
 
@@ -134,6 +153,13 @@ async def test_it_runs_again_before_the_token_expires(tmp_path: Path, seconds: f
     assert [await token(credentials) for _ in range(2)] == expected
 
 
+async def test_a_token_may_last_for_ever(tmp_path: Path) -> None:
+    status = {"token": "run-RUN", "expirationTimestamp": "9999-12-31T23:59:59Z"}
+    credentials = credentials_with(tmp_path, a_plugin(tmp_path, status))
+
+    assert [await token(credentials) for _ in range(2)] == ["run-1", "run-1"]
+
+
 async def test_it_runs_again_when_its_token_is_refused(tmp_path: Path) -> None:
     credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-RUN"}))
     await token(credentials)
@@ -163,6 +189,14 @@ async def test_a_program_may_give_a_certificate(tmp_path: Path) -> None:
         pytest.param('{"kind": "ExecCredential"}', "missing required field `apiVersion`", id="half an answer"),
         pytest.param(
             {"token": "t", "expirationTimestamp": "soon"}, "has an invalid expirationTimestamp", id="bad time"
+        ),
+        pytest.param(
+            {"token": "t", "clientKeyData": "y"}, "has neither a token nor a certificate", id="key without certificate"
+        ),
+        pytest.param(
+            '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "Pod", "status": {"token": "t"}}',
+            "is not an ExecCredential: Invalid enum value 'Pod'",
+            id="another kind",
         ),
         pytest.param({"clientCertificateData": "x", "clientKeyData": "y"}, "not a PEM certificate", id="bad PEM"),
     ],
@@ -239,6 +273,7 @@ async def test_an_expired_web_token_is_traded_and_both_tokens_are_written_back(
 
     assert [await token(credentials) for _ in range(2)] == [fresh, fresh]
     assert b"refresh_token=r1" in provider.asked[1].body
+    assert ["Authorization" in asked.headers for asked in provider.asked] == [False, True]
     assert len(provider.asked) == 2
     saved = yaml.safe_load((tmp_path / "config").read_text())
     assert saved["users"][0]["user"]["auth-provider"]["config"]["id-token"] == fresh
@@ -278,7 +313,7 @@ async def test_a_refused_web_token_is_traded_before_its_end(tmp_path: Path, prov
 
 
 async def test_the_provider_is_verified_even_without_an_authority_of_its_own(tmp_path: Path, provider: Double) -> None:
-    """The official package would not."""
+    """The authorities of the system count then."""
     with pytest.raises(NoCredentials, match=r"did not issue a new token .*; log in again"):
         await token(credentials_with(tmp_path, an_openid_user(provider.url, None)))
     assert not provider.asked

@@ -58,6 +58,21 @@ def test_server_and_origin(file: Path) -> None:
     [
         pytest.param({"token": "t"}, {"Authorization": "Bearer t"}, id="token"),
         pytest.param({"username": "u", "password": "p"}, {"Authorization": "Basic dTpw"}, id="password"),
+        pytest.param({"username": "u"}, {"Authorization": "Basic dTo="}, id="name without a password"),
+        pytest.param(
+            {"username": "u", "password": "p", "exec": {"apiVersion": "v1", "command": "false"}},
+            {"Authorization": "Basic dTpw"},
+            id="a password goes before a program",
+        ),
+        pytest.param(
+            {
+                "client-certificate-data": CHAIN,
+                "client-key-data": KEY,
+                "exec": {"apiVersion": "v1", "command": "false"},
+            },
+            {},
+            id="beside a certificate no program runs",
+        ),
         pytest.param({}, {}, id="nobody"),
         pytest.param(None, {}, id="empty user"),
         pytest.param(
@@ -84,6 +99,43 @@ async def test_a_token_file_goes_before_a_token_and_its_path_begins_at_the_kubec
     endpoint = read(a_kubeconfig(file, {"token": "t", "tokenFile": "token"}))
 
     assert await headers(endpoint) == {"Authorization": "Bearer from-file"}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("content", [None, ""], ids=["missing", "empty"])
+async def test_a_token_counts_until_its_file_can_be_read(file: Path, content: str | None) -> None:
+    if content is not None:
+        (file.parent / "token").write_text(content)
+
+    endpoint = read(a_kubeconfig(file, {"token": "t", "tokenFile": "token"}))
+
+    assert await headers(endpoint) == {"Authorization": "Bearer t"}
+
+
+@pytest.mark.asyncio
+async def test_a_token_file_without_end_is_not_read_to_its_end(file: Path) -> None:
+    endpoint = read(a_kubeconfig(file, {"tokenFile": "/dev/zero"}))
+
+    with pytest.raises(NoCredentials, match=r"/dev/zero: the token file cannot be read: .* larger than 10 MiB"):
+        await endpoint.credentials.identity()
+
+
+@pytest.mark.asyncio
+async def test_certificate_data_may_be_broken_into_lines(file: Path) -> None:
+    lines = "\r\n".join(re.findall(".{1,64}", encoded(AUTHORITY.cert_pem.bytes())))
+    tls = (await read(a_kubeconfig(file, certificate_authority_data=lines)).credentials.identity()).tls
+
+    assert tls is not None
+    assert len(tls.get_ca_certs()) == 1
+
+
+def test_a_query_and_capital_letters_of_the_server_do_not_count(file: Path) -> None:
+    assert read(a_kubeconfig(file, server="HTTPS://api:1/prefix/?a=b#c")).server == "https://api:1/prefix"
+
+
+@pytest.mark.parametrize(("disabled", "encoding"), [(True, "identity"), (False, "gzip"), (None, "gzip")])
+def test_compression_can_be_disabled(file: Path, disabled: bool | None, encoding: str) -> None:
+    assert read(a_kubeconfig(file, disable_compression=disabled)).encoding == encoding
 
 
 @pytest.mark.asyncio
@@ -128,6 +180,14 @@ def test_several_files_are_one_and_the_first_current_context_counts(tmp_path: Pa
     assert read(paths).server == "https://a"
     assert read(paths, "b").server == "https://b"
     assert read(paths, "b").origin == f"{other}, context b"
+
+
+def test_an_empty_file_beside_others_is_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "1").touch()
+    (tmp_path / "2").write_text("# nothing yet\n")
+    paths = [str(tmp_path / "1"), a_kubeconfig(tmp_path / "3"), str(tmp_path / "2")]
+
+    assert read(os.pathsep.join(paths)).origin == f"{tmp_path / '3'}, context test"
 
 
 def test_where_configurations_are_looked_for(tmp_path: Path) -> None:
@@ -186,6 +246,18 @@ def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPa
             {},
             "client-certificate and client-key: not a PEM certificate with its unencrypted key",
             id="bad key",
+        ),
+        pytest.param(
+            {"token": "t", "username": "u"}, {}, "token and username are both set; remove one of them", id="two users"
+        ),
+        pytest.param(
+            {},
+            {"insecure_skip_tls_verify": True, "certificate_authority": "ca.pem"},
+            "insecure-skip-tls-verify and certificate-authority are both set",
+            id="two ways of trust",
+        ),
+        pytest.param(
+            {"token": "t", "as-groups": ["g"]}, {}, "as-groups needs as, the name of a user; add it", id="only groups"
         ),
         pytest.param({"auth-provider": {"name": "gcp"}}, {}, "gcp is no longer supported by Kubernetes", id="gcp"),
         pytest.param(

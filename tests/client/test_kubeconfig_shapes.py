@@ -179,6 +179,9 @@ def test_every_field_with_every_wrong_value_is_used_or_refused_in_a_sentence(tmp
             id="bool",
         ),
         pytest.param(
+            ("clusters", 0, "cluster", "extensions"), 7, "clusters[0].cluster.extensions: must be a list", id="more"
+        ),
+        pytest.param(
             ("clusters", 0, "cluster", "server"),
             "http://[::1",
             "context c: cluster.server 'http://[::1' is not an",

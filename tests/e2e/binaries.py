@@ -10,8 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 GIVEN = "RESTOW_E2E_BIN"
 #: The control plane, and the Descheduler that restow is compared with.
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "descheduler")
-#: Of tests about deploy/: what renders or judges manifests, and what scrapes or takes what is pushed.
-TOOLS = ("helm", "kustomize", "operator-verify", "prometheus", "promtool", "pushgateway")
+#: Of tests about deploy/: what renders or judges manifests, and what scrapes or takes what is pushed. And kubectl, whose
+#: reading of kubeconfigs is compared with restow's.
+TOOLS = ("helm", "kubectl", "kustomize", "operator-verify", "prometheus", "promtool", "pushgateway")
 
 
 def binaries() -> Path:

@@ -82,7 +82,7 @@ def programs() -> Iterator[Program]:
         yield Program(name, "e2e/controlplane/monitoring", f"{prometheus}/cmd/{name}", prometheus, "remove_all_sd")
     gateway = "github.com/prometheus/pushgateway"
     yield Program("pushgateway", "e2e/controlplane/pushing", gateway, gateway)
-    for name in ("kube-scheduler", "kube-controller-manager", "kube-apiserver"):
+    for name in ("kubectl", "kube-scheduler", "kube-controller-manager", "kube-apiserver"):
         yield Program(name, "e2e/controlplane/kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes")
 
 

@@ -9,20 +9,18 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from urllib.parse import urlsplit
 
 import aiohttp
 
 from restow.client.credentials import Endpoint, OverTls, TokenFile
 from restow.client.kubeconfig import kubeconfig as read_kubeconfig
-from restow.client.official import config_modules
 from restow.client.proxies import proxy_for
 from restow.client.rate_limit import rate_limit
 from restow.client.sockets import Sockets
 from restow.client.transport import Api
 from restow.client.trust import Trust
 from restow.errors import InputError
+from restow.small_files import read_small_file
 
 #: Seconds for which an idle connection is kept.
 _KEEP_ALIVE = 60.0
@@ -31,6 +29,8 @@ MOST_CONNECTIONS = 128
 
 #: Where the kubelet puts the files of a pod's service account.
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+#: The kubelet sets these variables to the address of the API server.
+_SERVICE = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 
 
 @asynccontextmanager
@@ -90,22 +90,32 @@ def _own(environ: Mapping[str, str]) -> Path:
 def in_cluster(environ: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) -> Endpoint:
     """The API server of the cluster that this pod runs in; InputError where this is no pod or its files are missing."""
     token, authorities = directory / "token", directory / "ca.crt"
-    loader = config_modules().incluster_config.InClusterConfigLoader(
-        token_filename=str(token), cert_filename=str(authorities), environ=environ
-    )
-    found = SimpleNamespace(api_key={})
+    host, port = (environ.get(name) or "" for name in _SERVICE)
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        loader.load_and_set(found)
+        _check_pod(environ, token, authorities)
         credentials = OverTls(
             TokenFile(token),
             [authorities],
-            lambda: Trust(authorities.read_bytes(), origin=str(authorities)).context(),
+            lambda: Trust(read_small_file(str(authorities)), origin=str(authorities)).context(),
         )
-    except (config_modules().failure, OSError) as error:
+    except (InputError, OSError) as error:
         raise InputError(f"the service account in {directory} cannot be used: {error}") from error
     return Endpoint(
-        server=found.host,
+        server=f"https://{address}",
         credentials=credentials,
-        proxy=proxy_for(found.host, environ),
-        origin=f"service account in {directory}, server {urlsplit(found.host).netloc}",
+        proxy=proxy_for(f"https://{address}", environ),
+        origin=f"service account in {directory}, server {address}",
     )
+
+
+def _check_pod(environ: Mapping[str, str], *files: Path) -> None:
+    """InputError where this is no pod with a service account."""
+    problems = [f"{name} is not set" for name in _SERVICE if not environ.get(name)]
+    for file in files:
+        if not file.is_file():
+            problems.append(f"{file.name} does not exist")
+        elif not file.stat().st_size:
+            problems.append(f"{file.name} is empty")
+    if problems:
+        raise InputError(problems[0])

@@ -1,7 +1,7 @@
 """Where an API server is, and who we are to it, as headers and a TLS context: fixed, or in a file that is rotated.
 
-``Credentials`` are asked before every request, because tokens are replaced while a daemon runs, and are told when the
-server did not accept them. ``exec_plugin`` and ``oidc`` are the two that ask others.
+``Credentials`` are asked before every request, because tokens are replaced while a daemon runs, and ``rejected`` is
+called when the server did not accept them. ``exec_plugin`` and ``oidc`` are the two that ask others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from restow.client.errors import NoCredentials
+from restow.errors import InputError
 from restow.renewed import Renewed
+from restow.small_files import read_small_file
 
 #: Seconds for which a token file is believed. Source: cachingTokenSource, client-go v0.36.
 _TOKEN_FILE_AGE = 60.0
@@ -58,10 +60,11 @@ class Fixed:
 
 @dataclass(slots=True)
 class TokenFile:
-    """A token in a file that somebody else replaces, as the kubelet does with a service account's."""
+    """A token in a file that another program replaces, as the kubelet does with a service account's."""
 
     path: Path
-    _header: tuple[str, str] | None = field(init=False, default=None, repr=False)
+    #: What was read last; at first what counts until the file can be read, None where that is an error.
+    _header: tuple[str, str] | None = field(default=None, repr=False)
     _read_at: float = field(init=False, default=float("-inf"))
 
     async def identity(self) -> Identity:
@@ -85,8 +88,8 @@ class TokenFile:
 
     def _in_file(self) -> tuple[str, str]:
         try:
-            token = self.path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
+            token = read_small_file(str(self.path)).decode().strip()
+        except (OSError, UnicodeDecodeError, InputError) as error:
             raise NoCredentials(f"{self.path}: the token file cannot be read: {error}") from error
         if not token:
             raise NoCredentials(f"{self.path}: the token file is empty")
@@ -106,15 +109,15 @@ class WithHeaders:
         return replace(known, headers=known.headers + self.headers)
 
     def rejected(self) -> None:
-        """Tell our own credentials."""
+        """Pass it on to our own credentials."""
         self.own.rejected()
 
 
 class OverTls:
-    """Credentials with the TLS context of the server, made anew when a certificate's file is replaced."""
+    """Credentials with the TLS context of the server, made again when a certificate's file is replaced."""
 
     def __init__(self, own: Credentials, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
-        #: Who we are, but for the connection.
+        #: Who we are, without the connection.
         self.own = own
         self._tls = Renewed(files, make)
 
@@ -124,7 +127,7 @@ class OverTls:
         return known if known.tls is not None else replace(known, tls=self._tls.current(), outdated=self._tls.trouble)
 
     def rejected(self) -> None:
-        """Tell our own credentials; files are looked at before every request anyway."""
+        """Pass it on to our own credentials; files are looked at before every request anyway."""
         self.own.rejected()
 
 
@@ -139,9 +142,11 @@ class Endpoint:
     server_name: str | None = None
     #: URL of a proxy, maybe with a password; None for a direct connection.
     proxy: str | None = field(default=None, repr=False)
+    #: How answers may be compressed, as Accept-Encoding has it.
+    encoding: str = "gzip"
     #: File and context, or the service account: for errors.
     origin: str = ""
-    #: Sentences to tell people before the first request.
+    #: Sentences to print before the first request.
     warnings: tuple[str, ...] = ()
 
 

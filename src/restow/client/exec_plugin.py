@@ -1,7 +1,7 @@
 """Credentials from a program that the kubeconfig names, kept until they expire.
 
-The official package reads the ``exec`` section. What the program is told of the cluster, how long it may run and what
-becomes of its answer is decided here. Source: client.authentication.k8s.io/v1.
+It decides what the program learns about the cluster, how long it may run, and how its answer is used.
+Source: client.authentication.k8s.io/v1.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from restow.client.credentials import Identity, bearer
 from restow.client.errors import NoCredentials
-from restow.client.official import config_modules
+from restow.client.kubeconfig_files import Cluster, Exec, Section, User
 from restow.client.programs import run_program
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
-from restow.kube.excerpts import abridged, excerpt
-from restow.kube.timestamps import parse_time
+from restow.kube.excerpts import excerpt
 from restow.renewed import Renewed
 
 #: Seconds before their end in which credentials are no longer used.
 _MARGIN = 30.0
-#: Seconds for the program, and for one that may ask somebody to log in.
+#: Seconds for the program, and for one that may ask a person to log in.
 _PATIENCE = 60.0
 _PATIENCE_WITH_PEOPLE = 300.0
-_NANO = 1_000_000_000
-#: Fields of a cluster that a program is told as they are. Source: client.authentication.k8s.io/v1 Cluster.
-_TOLD = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
+#: Fields of a cluster that are not passed to a program as they are. Source: client.authentication.k8s.io/v1 Cluster.
+_NOT_PASSED: Final = {"certificate-authority", "certificate-authority-data", "extensions"}
 #: The name of the extension of a cluster that is meant for programs.
 _EXTENSION = "client.authentication.k8s.io/exec"
+#: A point in time of any century.
+_Time = Annotated[datetime, Meta(tz=True)]
 
 
 class _Status(Struct, frozen=True, rename="camel"):
@@ -54,7 +55,7 @@ class _Answer(Struct, frozen=True, rename="camel"):
     """An ExecCredential."""
 
     api_version: str
-    kind: str
+    kind: Literal["ExecCredential"]
     status: _Status
 
 
@@ -64,11 +65,11 @@ class ExecPlugin:
 
     #: Program and arguments.
     command: Sequence[str] = field(repr=False)
-    #: Of the program, without what it is told of the cluster.
+    #: Of the program, without the variable that describes the cluster.
     environment: Mapping[str, str] = field(repr=False)
     api_version: str
     interactive: bool
-    #: What it is told of the cluster now; None where it is told nothing.
+    #: Describes the cluster as it is now; None if the program does not ask for it.
     cluster: Callable[[], dict[str, Any]] | None
     #: None for a server without TLS.
     trust: Renewed[Trust] | None
@@ -129,7 +130,8 @@ class ExecPlugin:
             raise self._useless(f"is not an ExecCredential: {excerpt(error)}") from error
         if said.api_version != self.api_version:
             raise self._useless(f"has apiVersion {excerpt(said.api_version)}, not {excerpt(self.api_version)}")
-        if not said.status.token and not (said.status.client_certificate_data and said.status.client_key_data):
+        chain, key = said.status.client_certificate_data, said.status.client_key_data
+        if (not said.status.token and not (chain and key)) or bool(chain) != bool(key):
             raise self._useless("has neither a token nor a certificate with a key")
         return said.status
 
@@ -157,59 +159,55 @@ class ExecPlugin:
         if not status.expiration_timestamp:
             return float("inf")
         try:
-            return parse_time(status.expiration_timestamp) / _NANO
-        except ValueError as error:
+            return msgspec.convert(status.expiration_timestamp, _Time).timestamp()
+        except msgspec.ValidationError as error:
             raise self._useless(f"has an invalid expirationTimestamp: {excerpt(error)}") from error
 
 
-def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origin: str) -> ExecPlugin:
-    """The plugin of a user's ``exec`` section (official nodes); InputError for one that cannot be run."""
-    try:
-        provider = config_modules().exec_provider.ExecProvider(settings)
-    except config_modules().failure as error:
-        raise InputError(f"{origin}: {abridged(str(error))}") from error
-    _check_no_nul(settings, provider, origin)
+def exec_plugin(
+    settings: Exec, user: Section[User], cluster: Cluster, trust: Renewed[Trust] | None, origin: str
+) -> ExecPlugin:
+    """The plugin of the ``exec`` section of a user; InputError for one that cannot be run."""
+    _check_no_nul(settings, f"{origin}: users[name={excerpt(user.name)}]/user/exec")
     # A path is relative to the kubeconfig; a bare name is looked up in PATH.
-    command = str(provider.args[0])
-    if os.sep in command:
-        provider.args[0] = os.path.join(os.path.dirname(os.path.abspath(settings.path)), command)  # noqa: PTH118, PTH120, PTH100
+    command = str(user.path(settings.command)) if os.sep in settings.command else settings.command
     return ExecPlugin(
-        command=provider.args,
-        environment=provider.env,
-        api_version=str(provider.api_version),
-        interactive=_interactive(settings.safe_get("interactiveMode"), origin),
-        cluster=(lambda: _cluster_info(cluster, trust)) if settings.safe_get("provideClusterInfo") is True else None,
+        command=[command, *settings.args],
+        environment={**os.environ, **{each.name: each.value for each in settings.env}},
+        api_version=settings.api_version,
+        interactive=_interactive(settings.interactive_mode, origin),
+        cluster=(lambda: _cluster_info(cluster, trust)) if settings.provide_cluster_info else None,
         trust=trust,
         origin=origin,
     )
 
 
-def _check_no_nul(settings: Any, provider: Any, origin: str) -> None:
+def _check_no_nul(settings: Exec, section: str) -> None:
     """InputError for a command, an argument or a variable that no program can be given."""
-    written = [("command", provider.args[0]), *((f"args[{at}]", each) for at, each in enumerate(provider.args[1:]))]
-    written += [
-        (f"env[{at}]", f"{each['name']}={each['value']}") for at, each in enumerate(settings.safe_get("env") or ())
-    ]
-    for field_name, value in written:
-        if "\0" in str(value):
-            raise InputError(f"{origin}: {excerpt(settings.name)}/{field_name} holds a NUL character; remove it")
+    written = {"command": settings.command}
+    written |= {f"args[{at}]": each for at, each in enumerate(settings.args)}
+    written |= {f"env[{at}]": each.name + each.value for at, each in enumerate(settings.env)}
+    for name, text in written.items():
+        if "\0" in text:
+            raise InputError(f"{section}/{name} holds a NUL character; remove it")
 
 
 def _interactive(mode: str | None, origin: str) -> bool:
-    """Whether the program may ask somebody: a person is there, and the section does not forbid it."""
+    """Whether the program may ask questions: there is a terminal, and the section does not forbid it."""
     present = sys.stdin is not None and sys.stdin.isatty()
     if mode == "Always" and not present:
         raise InputError(f"{origin}: exec.interactiveMode is Always, but standard input is not a terminal")
     return present and mode != "Never"
 
 
-def _cluster_info(cluster: Any, trust: Renewed[Trust] | None) -> dict[str, Any]:
-    """What a program is told of the cluster: the fields of its section, the authorities as data, and its own settings."""
+def _cluster_info(cluster: Cluster, trust: Renewed[Trust] | None) -> dict[str, Any]:
+    """Describe the cluster for a program: the fields of its section, the authorities as data, and its own settings."""
     authorities = None if trust is None else trust.current().authorities
-    told = {name: cluster.safe_get(name) for name in _TOLD if cluster.safe_get(name)}
+    fields: dict[str, Any] = msgspec.to_builtins(cluster)
+    info = {name: value for name, value in fields.items() if value and name not in _NOT_PASSED}
     if authorities:
-        told["certificate-authority-data"] = base64.b64encode(authorities).decode()
-    for each in cluster.safe_get("extensions") or ():
+        info["certificate-authority-data"] = base64.b64encode(authorities).decode()
+    for each in cluster.extensions:
         if isinstance(each, dict) and each.get("name") == _EXTENSION:
-            told["config"] = each.get("extension")
-    return told
+            info["config"] = each.get("extension")
+    return info

@@ -6,11 +6,11 @@ This turns what a context names into an ``Endpoint``. Every complaint names the 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
 
 from restow.client.credentials import (
     Credentials,
@@ -25,8 +25,7 @@ from restow.client.credentials import (
 )
 from restow.client.errors import NoCredentials
 from restow.client.exec_plugin import exec_plugin
-from restow.client.kubeconfig_files import KubeconfigFiles, read_kubeconfig_files
-from restow.client.official import config_modules
+from restow.client.kubeconfig_files import Cluster, KubeconfigFiles, Provider, Section, User, read_kubeconfig_files
 from restow.client.oidc import OpenID
 from restow.client.proxies import checked_proxy, is_host_name, is_http, proxy_for, split_user
 from restow.client.trust import Certificate, Trust
@@ -36,57 +35,51 @@ from restow.redaction import without_password
 from restow.renewed import Renewed
 from restow.small_files import read_small_file
 
+#: Fields of which a cluster or a user may have only one. Source: clientcmd/validation.go, client-go v0.36.
+_EITHER_OR: Final = (
+    ("certificate-authority", "certificate-authority-data"),
+    ("insecure-skip-tls-verify", "certificate-authority"),
+    ("insecure-skip-tls-verify", "certificate-authority-data"),
+    ("client-certificate", "client-certificate-data"),
+    ("client-key", "client-key-data"),
+    ("token", "username"),
+    ("token", "password"),
+    ("tokenFile", "username"),
+    ("exec", "auth-provider"),
+)
+#: Fields that mean nothing without ``as``.
+_WITH_AS: Final = ("as-uid", "as-groups", "as-user-extra")
+
 
 @dataclass(slots=True, frozen=True)
 class _Context:
-    """A context's parts, as the official package's nodes, and where they stand."""
+    """What a context names, and where that stands."""
 
-    cluster: Any
-    user: Any
+    cluster: Section[Cluster]
+    #: None for an anonymous context.
+    user: Section[User] | None
     origin: str
-    save: Any
-
-
-# Precedence as in client-go v0.36: a certificate is presented with whatever else there is; a token file goes before a
-# token; then an exec plugin, an OpenID provider, a password.
-@dataclass(slots=True, frozen=True)
-class User:
-    """The ``user`` section that a context names."""
-
-    #: The official node; None for an anonymous context.
-    section: Any
-    #: The official node of the cluster.
-    cluster: Any
-    origin: str
-    #: Writes changed tokens back.
-    save: Callable[[], None]
-    #: User and password in the URL of the server, which count before all else. Source: net/http, Go 1.26.
-    in_url: tuple[str, str] | None = field(default=None, repr=False)
-
-    def get(self, name: str) -> Any:
-        """A field, or None."""
-        return None if self.section is None else self.section.safe_get(name)
 
 
 def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of a context (the current one for None) of files, separated as in KUBECONFIG."""
+    chosen = _context(read_kubeconfig_files(paths), context, paths)
+    _check_combinations(chosen)
+    trust = Renewed(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
+    server, password = split_user(_server(chosen))
     try:
-        chosen = _context(read_kubeconfig_files(paths), context, paths)
-        trust = Renewed(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
-        server, password = split_user(_server(chosen))
-        user = User(chosen.user, chosen.cluster, chosen.origin, chosen.save, password)
-        return Endpoint(
-            server=server,
-            credentials=_credentials_of(user, trust if server.startswith("https://") else None),
-            server_name=trust.current().server_name,
-            proxy=_proxy(chosen, server, environ),
-            origin=chosen.origin,
-            warnings=_warnings(chosen, trust.current()),
-        )
-    except config_modules().failure as error:
-        raise InputError(f"{paths}: {error}") from error
+        credentials = _credentials(chosen, password, trust if server.startswith("https://") else None)
     except NoCredentials as error:
         raise InputError(str(error)) from error
+    return Endpoint(
+        server=server,
+        credentials=credentials,
+        server_name=trust.current().server_name,
+        proxy=_proxy(chosen, server, environ),
+        encoding="identity" if chosen.cluster.settings.disable_compression else "gzip",
+        origin=chosen.origin,
+        warnings=_warnings(chosen, trust.current()),
+    )
 
 
 def _context(files: KubeconfigFiles, name: str | None, paths: str) -> _Context:
@@ -95,55 +88,61 @@ def _context(files: KubeconfigFiles, name: str | None, paths: str) -> _Context:
         raise InputError(f"{paths}: is no kubeconfig: it has neither contexts nor clusters nor users")
     if not wanted:
         raise InputError(f"{paths}: has no current-context; choose one with --context: {_names(files)}")
-    entry = files.contexts.get(wanted)
-    if entry is None:
+    context = files.contexts.get(wanted)
+    if context is None:
         raise InputError(f"{paths}: has no context {excerpt(wanted)}; it has {_names(files)}")
-    origin = f"{entry.path}, context {excerpt(wanted)}"
-    parts = entry.safe_get("context") or {}
-    if not parts.get("cluster"):
+    origin = f"{context.document.filename}, context {excerpt(wanted)}"
+    named, user = context.settings.cluster, context.settings.user or ""
+    if not named:
         raise InputError(f"{origin}: names no cluster")
-    cluster = _section(files.clusters.get(parts["cluster"]), "cluster")
-    if cluster is None:
-        raise InputError(f"{origin}: names cluster {excerpt(parts['cluster'])}, which is not under clusters")
-    user_name = parts.get("user")
-    if user_name and user_name not in files.users:
-        raise InputError(f"{origin}: names user {excerpt(user_name)}, which is not under users")
-    return _Context(cluster, _section(files.users.get(user_name or ""), "user"), origin, files.save)
-
-
-def _section(entry: Any, name: str) -> Any:
-    """The settings of a cluster or user; None where there are none."""
-    return entry[name] if entry is not None and entry.safe_get(name) else None
+    cluster = files.clusters.get(named)
+    if cluster is None or not cluster.plain:
+        raise InputError(f"{origin}: names cluster {excerpt(named)}, which is not under clusters")
+    if user and user not in files.users:
+        raise InputError(f"{origin}: names user {excerpt(user)}, which is not under users")
+    return _Context(cluster, files.users.get(user), origin)
 
 
 def _names(files: KubeconfigFiles) -> str:
     return ", ".join(map(excerpt, files.contexts)) or "no contexts"
 
 
+def _check_combinations(context: _Context) -> None:
+    """InputError for fields that contradict each other, which kubectl refuses too."""
+    user = context.user.plain if context.user is not None else {}
+    for plain in (context.cluster.plain, user):
+        for one, other in _EITHER_OR:
+            if plain.get(one) and plain.get(other):
+                raise InputError(f"{context.origin}: {one} and {other} are both set; remove one of them")
+    lonely = [name for name in _WITH_AS if user.get(name)]
+    if lonely and not user.get("as"):
+        raise InputError(f"{context.origin}: {lonely[0]} needs as, the name of a user; add it")
+
+
 def _server(context: _Context) -> str:
-    server = str(context.cluster.safe_get("server") or "").rstrip("/")
+    server = (context.cluster.settings.server or "").rstrip("/")
     if not is_http(server):
         raise InputError(
             f"{context.origin}: cluster.server {excerpt(repr(without_password(server)))} is not an http:// or https:// URL"
         )
-    return server
+    return urlsplit(server)._replace(query="", fragment="").geturl().rstrip("/")
 
 
 def _trust(context: _Context) -> Trust:
-    cluster = context.cluster
-    name = cluster.safe_get("tls-server-name") or None
+    cluster = context.cluster.settings
+    name = cluster.tls_server_name or None
     if name is not None and not is_host_name(name):
         raise InputError(f"{context.origin}: tls-server-name {excerpt(repr(name))} is not a host name")
     return Trust(
-        authorities=_pem(cluster, "certificate-authority", context.origin),
+        authorities=_pem(context.cluster, "certificate-authority", context.origin),
         server_name=name,
-        skip_verification=cluster.safe_get("insecure-skip-tls-verify") is True,
+        skip_verification=cluster.insecure_skip_tls_verify is True,
         origin=f"{context.origin}: certificate-authority",
     )
 
 
 def _proxy(context: _Context, server: str, environ: Mapping[str, str]) -> str | None:
-    own = context.cluster.safe_get("proxy-url")
+    own = context.cluster.settings.proxy_url
     return checked_proxy(own, f"{context.origin}: proxy-url") if own else proxy_for(server, environ)
 
 
@@ -155,29 +154,16 @@ def _warnings(context: _Context, trust: Trust) -> tuple[str, ...]:
     )
 
 
-def _credentials_of(user: User, trust: Renewed[Trust] | None) -> Credentials:
-    """The credentials of a user, ``trust`` being None for a server without TLS; InputError names the bad field."""
-    own = _own(user, trust)
-    if trust is not None:
-        files = [
-            *_files_of(user.cluster, "certificate-authority"),
-            *_files_of(user.section, "client-certificate"),
-            *_files_of(user.section, "client-key"),
-        ]
-        own = OverTls(own, files, lambda: trust.make().context(_certificate(user)))
-    headers = tuple(_impersonation(user))
-    return WithHeaders(own, headers) if headers else own
-
-
-def _pem(section: Any, field: str, origin: str) -> bytes | None:
+def _pem(section: Section[Any] | None, field: str, origin: str) -> bytes | None:
     """PEM text from ``FIELD-data`` or the file of ``FIELD``, None where there is neither; a null is as good as nothing."""
     if section is None:
         return None
     try:
-        if encoded := section.safe_get(f"{field}-data"):
-            return base64.b64decode(encoded, validate=True)
-        if file := section.safe_get(field):
-            return read_small_file(str(Path(section.path).absolute().parent / file))
+        if encoded := section.plain.get(f"{field}-data"):
+            # Lines may be broken anywhere, as for Go.
+            return base64.b64decode(encoded.replace("\r", "").replace("\n", ""), validate=True)
+        if file := section.plain.get(field):
+            return read_small_file(str(section.path(file)))
     except OSError as error:
         raise InputError(f"{origin}: {field}: {excerpt(file)}: {error.strerror or error}") from error
     except ValueError as error:
@@ -185,73 +171,81 @@ def _pem(section: Any, field: str, origin: str) -> bytes | None:
     return None
 
 
-def _files_of(section: Any, field: str) -> tuple[Path, ...]:
-    """The file that ``_pem`` reads for a field, if it reads one."""
-    if section is None or section.safe_get(f"{field}-data") or not section.safe_get(field):
-        return ()
-    return (Path(section.path).absolute().parent / section.safe_get(field),)
+def _files_of(section: Section[Any] | None, *fields: str) -> list[Path]:
+    """The files that ``_pem`` reads for some fields."""
+    plain = section.plain if section is not None else {}
+    read = [plain[name] for name in fields if plain.get(name) and not plain.get(f"{name}-data")]
+    return [section.path(file) for file in read] if section is not None else []
 
 
-def _own(user: User, trust: Renewed[Trust] | None) -> Credentials:
-    if user.in_url is not None:
-        return _basic(*user.in_url)
-    if file := user.get("tokenFile"):
-        return TokenFile(Path(user.section.path).absolute().parent / file)
-    if token := user.get("token"):
-        return Fixed(Identity((bearer(str(token), f"{user.origin}: token"),)))
-    if user.get("exec"):
-        return exec_plugin(user.section["exec"], user.cluster, trust, user.origin)
-    if provider := user.get("auth-provider"):
-        return _provider(user, provider)
-    return _basic(user.get("username") or "", user.get("password") or "")
+def _credentials(context: _Context, in_url: tuple[str, str] | None, trust: Renewed[Trust] | None) -> Credentials:
+    """The credentials of a context, ``trust`` being None for a server without TLS; InputError names the bad field."""
+    own = _own(context, trust) if in_url is None else _basic(*in_url)
+    if trust is not None:
+        files = _files_of(context.cluster, "certificate-authority")
+        files += _files_of(context.user, "client-certificate", "client-key")
+        own = OverTls(own, files, lambda: trust.make().context(_certificate(context)))
+    headers = tuple(_impersonation(context.user.settings)) if context.user is not None else ()
+    return WithHeaders(own, headers) if headers else own
 
 
-def _basic(name: object, password: object) -> Fixed:
-    if not name or not password:
+# Precedence as in client-go v0.36: user and password in the URL of the server count before all else; a token file goes
+# before a token; then a password; then a program, unless there is a certificate; then an OpenID provider.
+def _own(context: _Context, trust: Renewed[Trust] | None) -> Credentials:
+    if context.user is None:
         return Fixed(Identity())
-    return Fixed(Identity((basic(str(name), str(password)),)))
+    user, origin = context.user.settings, context.origin
+    if user.token or user.token_file:
+        return _token(context.user, origin)
+    if user.username:
+        return _basic(user.username, user.password or "")
+    if user.exec is not None and not (user.client_certificate or user.client_certificate_data):
+        return exec_plugin(user.exec, context.user, context.cluster.settings, trust, origin)
+    return Fixed(Identity()) if user.auth_provider is None else _provider(context.user, user.auth_provider, origin)
 
 
-def _certificate(user: User) -> Certificate | None:
-    chain = _pem(user.section, "client-certificate", user.origin)
-    key = _pem(user.section, "client-key", user.origin)
+def _token(user: Section[User], origin: str) -> Credentials:
+    token, file = user.settings.token, user.settings.token_file
+    header = bearer(token, f"{origin}: token") if token else None
+    if file:
+        return TokenFile(user.path(file), header)
+    return Fixed(Identity((header,) if header else ()))
+
+
+def _basic(name: str, password: str) -> Fixed:
+    return Fixed(Identity((basic(name, password),)))
+
+
+def _certificate(context: _Context) -> Certificate | None:
+    chain = _pem(context.user, "client-certificate", context.origin)
+    key = _pem(context.user, "client-key", context.origin)
     if chain is None and key is None:
         return None
     if chain is None or key is None:
         missing = "client-certificate" if chain is None else "client-key"
-        raise InputError(f"{user.origin}: a client certificate needs its key, but {missing} is missing")
-    return Certificate(chain, key, f"{user.origin}: client-certificate and client-key")
+        raise InputError(f"{context.origin}: a client certificate needs its key, but {missing} is missing")
+    return Certificate(chain, key, f"{context.origin}: client-certificate and client-key")
 
 
-def _provider(user: User, provider: dict[str, Any]) -> Credentials:
-    if provider.get("name") != "oidc":
+def _provider(user: Section[User], provider: Provider, origin: str) -> Credentials:
+    if provider.name != "oidc":
         raise InputError(
-            f"{user.origin}: auth-provider {excerpt(provider.get('name'))} is no longer supported by Kubernetes; use exec"
+            f"{origin}: auth-provider {excerpt(provider.name)} is no longer supported by Kubernetes; use exec"
         )
-    settings = provider.get("config")
-    if not isinstance(settings, dict):
-        raise InputError(f"{user.origin}: auth-provider oidc has no config")
-    return OpenID(settings, lambda: _saved(user.save), user.origin)
-
-
-def _saved(save: Callable[[], None]) -> None:
-    """Write the file, if it may be written."""
-    try:
-        save()
-    except OSError:
-        # A mounted kubeconfig cannot be changed; the tokens stay in memory.
-        return
+    if provider.config is None:
+        raise InputError(f"{origin}: auth-provider oidc has no config")
+    return OpenID(user.plain["auth-provider"]["config"], user.save, origin)
 
 
 def _impersonation(user: User) -> Iterator[tuple[str, str]]:
     """The headers of ``as``, ``as-uid``, ``as-groups`` and ``as-user-extra``."""
-    if not user.get("as"):
+    if not user.act_as:
         return
-    yield "Impersonate-User", str(user.get("as"))
-    if user.get("as-uid"):
-        yield "Impersonate-Uid", str(user.get("as-uid"))
-    for group in user.get("as-groups") or ():
-        yield "Impersonate-Group", str(group)
-    for key, values in (user.get("as-user-extra") or {}).items():
-        for value in values or ():
-            yield f"Impersonate-Extra-{quote(key, safe='')}", str(value)
+    yield "Impersonate-User", user.act_as
+    if user.as_uid:
+        yield "Impersonate-Uid", user.as_uid
+    for group in user.as_groups:
+        yield "Impersonate-Group", group
+    for key, values in user.as_user_extra.items():
+        for value in values:
+            yield f"Impersonate-Extra-{quote(key, safe='')}", value

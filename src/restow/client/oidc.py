@@ -1,8 +1,7 @@
 """Tokens of an OpenID provider: used until they expire, then traded for new ones with the refresh token.
 
-The official package talks to the provider, but without verifying its certificate and only where the configuration
-brings an authority of its own; that part is replaced here. A new refresh token is written back to the kubeconfig, as
-kubectl does, because the old one may be worth nothing afterwards.
+A new refresh token is written back to the kubeconfig, as kubectl does, because the old one may be worth nothing
+afterwards. Source: client-go v0.36, plugin/pkg/client/auth/oidc.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ import binascii
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 from urllib.parse import quote_plus
 
 import aiohttp
@@ -22,13 +22,16 @@ import msgspec
 from msgspec import Struct
 
 from restow.client.bodies import SmallResponse
-from restow.client.credentials import Identity, bearer
+from restow.client.credentials import Identity, basic, bearer
 from restow.client.errors import ClientError, NoCredentials
-from restow.client.official import config_modules
 from restow.client.proxies import proxy_for
 from restow.client.sockets import Sockets
 from restow.client.trust import Trust
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
+from restow.small_files import read_small_file
+
+S = TypeVar("S", bound=Struct)
 
 #: Seconds before its end in which a token is no longer used.
 _MARGIN = 30.0
@@ -40,6 +43,12 @@ class _Claims(Struct, frozen=True):
     """What is read of a token."""
 
     exp: float | None = None
+
+
+class _Metadata(Struct, frozen=True):
+    """What the provider says of itself."""
+
+    token_endpoint: str
 
 
 class _Granted(Struct, frozen=True):
@@ -54,8 +63,8 @@ class OpenID:
     """The ``oidc`` auth provider of a user."""
 
     #: The ``config`` section, which changes when tokens do.
-    settings: dict[str, Any] = field(repr=False)
-    #: Writes the changed settings back.
+    settings: dict[str, str] = field(repr=False)
+    #: Writes the changed settings back, if the file may be written.
     save: Callable[[], None]
     origin: str
     _running: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
@@ -90,15 +99,21 @@ class OpenID:
         granted = await self._ask()
         self.settings["id-token"] = granted.id_token
         self.settings["refresh-token"] = granted.refresh_token or self.settings["refresh-token"]
-        self.save()
+        # A mounted kubeconfig cannot be changed; the tokens stay in memory.
+        with suppress(OSError):
+            self.save()
         return granted.id_token
 
     async def _ask(self) -> _Granted:
         issuer, sockets = self.settings["idp-issuer-url"], Sockets()
+        form = {"grant_type": "refresh_token", "refresh_token": self.settings["refresh-token"]}
         try:
-            requestor = _requestor(self.settings, Trust(self._authorities(), origin=self.origin), sockets)
-            return msgspec.convert(await requestor.refresh_token(self.settings["refresh-token"]), type=_Granted)
-        except (config_modules().failure, aiohttp.ClientError, TimeoutError, KeyError, msgspec.MsgspecError) as error:
+            async with self._session(sockets) as session:
+                found = session.get(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+                endpoint = await _answer(found, _Metadata, "the well-known metadata cannot be read")
+                granted = session.post(endpoint.token_endpoint, data=form, headers=dict([self._client()]))
+                return await _answer(granted, _Granted, "failed to refresh access token")
+        except (aiohttp.ClientError, TimeoutError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise NoCredentials(f"{self.origin}: {issuer} did not issue a new token ({error}); log in again") from error
         except InputError as error:
             raise NoCredentials(str(error)) from error
@@ -107,36 +122,32 @@ class OpenID:
         finally:
             await sockets.end()
 
+    def _session(self, sockets: Sockets) -> aiohttp.ClientSession:
+        trust = Trust(self._authorities(), origin=self.origin)
+        return aiohttp.ClientSession(
+            headers={"Accept": "application/json"},
+            connector=aiohttp.TCPConnector(ssl=trust.context(), socket_factory=sockets.make),
+            proxy=proxy_for(self.settings["idp-issuer-url"], os.environ),
+            auto_decompress=False,
+            response_class=SmallResponse,
+            timeout=aiohttp.ClientTimeout(total=_PATIENCE),
+        )
+
+    def _client(self) -> tuple[str, str]:
+        """The header that says who asks. RFC 6749 section 2.3.1: both parts are form-encoded first."""
+        return basic(*(quote_plus(self.settings.get(name) or "") for name in ("client-id", "client-secret")))
+
     def _authorities(self) -> bytes | None:
         data, file = (self.settings.get(f"idp-certificate-authority{end}") for end in ("-data", ""))
         try:
-            if data:
-                return base64.b64decode(data)
-            if file:
-                with open(file, "rb") as stream:  # noqa: PTH123
-                    return stream.read()
+            return base64.b64decode(data) if data else read_small_file(file) if file else None
         except (OSError, binascii.Error) as error:
             raise NoCredentials(f"{self.origin}: idp-certificate-authority cannot be read: {error}") from error
-        return None
 
 
-def _requestor(settings: dict[str, Any], trust: Trust, sockets: Sockets) -> Any:
-    """The official requestor with sessions that verify."""
-    base: Any = config_modules().openid.OpenIDRequestor
-    # RFC 6749 section 2.3.1: both parts are form-encoded first.
-    client, secret = (quote_plus(settings.get(name) or "") for name in ("client-id", "client-secret"))
-    authorization = base64.b64encode(f"{client}:{secret}".encode()).decode()
-
-    class VerifyingRequestor(base):  # type: ignore[misc]
-        def _client_session(self) -> aiohttp.ClientSession:
-            return aiohttp.ClientSession(
-                headers={"Accept": "application/json", "Authorization": f"Basic {authorization}"},
-                connector=aiohttp.TCPConnector(ssl=trust.context(), socket_factory=sockets.make),
-                proxy=proxy_for(settings["idp-issuer-url"], os.environ),
-                raise_for_status=True,
-                auto_decompress=False,
-                response_class=SmallResponse,
-                timeout=aiohttp.ClientTimeout(total=_PATIENCE),
-            )
-
-    return VerifyingRequestor(settings["client-id"], settings.get("client-secret") or "", settings["idp-issuer-url"])
+async def _answer(asked: AbstractAsyncContextManager[aiohttp.ClientResponse], cls: type[S], failure: str) -> S:
+    """What an endpoint of the provider answers; aiohttp.ClientError where it refuses."""
+    async with asked as response:
+        if not response.ok:
+            raise aiohttp.ClientError(f"{failure}: {response.status} {excerpt(response.reason)}")
+        return msgspec.json.decode(await response.read(), type=cls)

@@ -181,7 +181,7 @@ class Api:
         headers = [
             ("User-Agent", _USER_AGENT),
             ("Accept", _JSON),
-            ("Accept-Encoding", "gzip"),
+            ("Accept-Encoding", self.endpoint.encoding),
             *identity.headers,
         ]
         if call.body is not None:
