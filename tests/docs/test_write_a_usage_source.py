@@ -167,7 +167,7 @@ def test_one_that_fails_is_a_problem_of_the_plan(tmp_path: Path, folder: Path, l
     ("old", "new", "sentence"),
     [
         pytest.param("SOURCE =", "SOURCES =", "cannot be imported: AttributeError: module", id="not there"),
-        pytest.param("import UsageSourceSchema", "import Schema", "cannot be imported: ImportError:", id="broken"),
+        pytest.param("UsageSourceSchema\n", "Schema\n", "cannot be imported: ImportError:", id="broken"),
         pytest.param(
             "SOURCE = ", "SOURCE = 1 or ", "is no restow.descheduling.usage_sources.UsageSource", id="a number"
         ),

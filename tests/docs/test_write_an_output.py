@@ -55,7 +55,7 @@ def test_the_runs_notes_are_in_its_report_and_told_beside_it(folder):
         pytest.param("report.loads", "report.nodes", "raised AttributeError: 'Report' object has no", id="raises"),
         pytest.param('.rstrip() + "\\n"', ".encode()", "gave bytes instead of text", id="no text"),
         pytest.param("def render", "def draw", "cannot be imported: AttributeError: module", id="not there"),
-        pytest.param("import printable", "import print_it", "cannot be imported: ImportError:", id="broken"),
+        pytest.param("printable\n", "print_it\n", "cannot be imported: ImportError:", id="broken"),
         pytest.param("def render", "render = 1\n\n\ndef draw", "is no function of a report, but int", id="a number"),
         pytest.param("    summary =", "    raise SystemExit(0)\n    summary =", "raised SystemExit: 0", id="exits"),
     ],
