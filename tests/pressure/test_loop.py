@@ -84,7 +84,7 @@ async def a_stage(*names: str) -> AsyncIterator[Stage]:
         for name in names:
             cluster.answers("PATCH", f"{NODES}/{name}", an_answer({"metadata": {"resourceVersion": "2"}}))
         heard, metrics = Heard(), PressureMetrics()
-        nodes = KnownNodes(api, FIELD_MANAGER, heard.log.caution)
+        nodes = KnownNodes(api, FIELD_MANAGER, heard.log.warning)
         criteria = Criteria((Rule("cpu", "up", 0.8, clear=0.6),), Mark(), 0.5, Patience(MINUTE))
         writer = Writer(api, criteria.mark, heard.log, metrics, dry_run=False)
         made = Rounds(

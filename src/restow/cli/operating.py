@@ -71,7 +71,7 @@ def run_operator(asked: Operating) -> int:
         https=server_on(asked.port),
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
-    return run_daemon(operate(settings, log), partial(log.failure, "restow operator failed"))
+    return run_daemon(operate(settings, log), partial(log.error, "restow operator failed"))
 
 
 def pressure_metrics(kubeconfig: str | None) -> bool | None:
@@ -99,4 +99,4 @@ def keep_tainting(asked: TaintingRequest) -> int:
         https=server_on(asked.port),
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
-    return run_daemon(taint(settings, log), partial(log.failure, "restow operator soft-tainter failed"))
+    return run_daemon(taint(settings, log), partial(log.error, "restow operator soft-tainter failed"))

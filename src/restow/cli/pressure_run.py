@@ -31,7 +31,7 @@ def label_by_rules(flags: PressureFlags) -> int:
     """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
     log = daemon_log(flags.logging_format, flags.v)
     daemon = PressureDaemon(settings_of(flags, log), log, render_pressure)
-    return run_daemon(daemon.run(), partial(log.failure, "restow pressure failed"))
+    return run_daemon(daemon.run(), partial(log.error, "restow pressure failed"))
 
 
 def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:
@@ -44,7 +44,7 @@ def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:
     most, mark = share_of(flags.max_share), mark_of(flags.label)
     file = read_rules(file_bytes(flags.rules), file_name(flags.rules))
     for warning in file.warnings:
-        log.caution(str(warning))
+        log.warning(str(warning))
     return PressureSettings(
         api=ApiSettings(kubeconfig=flags.kubeconfig),
         prometheus=_access(flags).endpoint(),

@@ -97,7 +97,7 @@ class _Work:
     async def _leave(self, operator: Operator) -> None:
         async with self._turn:
             await leave(operator)
-        self.log.say("The resource is deleted, and everything that was made for it is gone")
+        self.log.info("The resource is deleted, and everything that was made for it is gone")
 
     async def _keep_syncing(self, operator: Operator) -> None:
         failures = 0
@@ -119,7 +119,7 @@ class _Work:
             await sync(operator)
             result = "done"
         except Exception as error:  # noqa: BLE001 - whatever it was, the next sync may fare better
-            self.log.failure("Sync failed", str(error) or type(error).__name__)
+            self.log.error("Sync failed", str(error) or type(error).__name__)
         finally:
             self.watchdog.rest(_WHO)
         self.metrics.synced(result, clock() - began, self.api.server_time.now())

@@ -128,7 +128,7 @@ class SoftTainting:
     def _fail(self, error: Exception) -> None:
         if str(error) != self._told:
             self._told = str(error)
-            self.log.failure("The soft taints stay as they are", error)
+            self.log.error("The soft taints stay as they are", error)
             self.health.not_ready(str(error))
 
 

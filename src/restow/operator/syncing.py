@@ -116,7 +116,7 @@ async def _wanted(operator: Operator, thing: Object) -> Desired:
     writing = operator.writing
     try:
         resource = resource_of(thing)
-        writing.log.tell_at_least(VERBOSITY[resource.spec.operator_log_level])
+        writing.log.set_verbosity(VERBOSITY[resource.spec.operator_log_level])
         facts = await read_facts(writing.api, operator.installation.namespace, resource.spec)
         return desired(resource, facts, operator.installation)
     except InputError as error:
@@ -179,7 +179,7 @@ async def _write_status(operator: Operator, thing: Object, wanted: Desired, stat
     if is_told(thing.get("status") or {}, status):
         return
     for each in wanted.problems:
-        writing.log.caution(f"{metadata['namespace']}/{metadata['name']}: {each.message}")
+        writing.log.warning(f"{metadata['namespace']}/{metadata['name']}: {each.message}")
     head = {"name": metadata["name"], "namespace": metadata["namespace"]}
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": head, "status": status}
     await objects.apply(

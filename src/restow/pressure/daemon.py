@@ -63,11 +63,11 @@ class PressureDaemon:
             api = await stack.enter_async_context(connect(settings.api.kubeconfig))
             writing = await stack.enter_async_context(connected(settings.api, log))
             prometheus = Api(settings.prometheus, await stack.enter_async_context(open_session()), None)
-            nodes = KnownNodes(api, FIELD_MANAGER, log.caution)
+            nodes = KnownNodes(api, FIELD_MANAGER, log.warning)
             rounds = self._rounds(prometheus, nodes, writing, stopping=stopping, status=status, health=health)
             made = application(health, self._metrics.text, lambda: self._view(rounds, nodes, status), self.render)
             await stack.enter_async_context(_served(made, settings.listening, log))
-            log.say(f"{PROMETHEUS} is {prometheus.endpoint.server}")
+            log.info(f"{PROMETHEUS} is {prometheus.endpoint.server}")
             await stack.enter_async_context(background(nodes.follow(), "nodes"))
             watching = watch_api_server(nodes, status, settings.interval)
             await stack.enter_async_context(background(watching, "API server"))
@@ -150,7 +150,7 @@ async def _served(made: web.Application, listening: Listening | None, log: Log) 
         return
     tls = None
     if listening.certificate is not None:
-        tls = context_of_files([listening.certificate], TlsSettings(tls_version(""), ciphers(())), log.caution)
+        tls = context_of_files([listening.certificate], TlsSettings(tls_version(""), ciphers(())), log.warning)
     async with serving(made, listening.endpoint, tls) as port:
-        log.say(f"Serving {'HTTPS' if tls else 'HTTP'} on port {port}")
+        log.info(f"Serving {'HTTPS' if tls else 'HTTP'} on port {port}")
         yield

@@ -63,7 +63,7 @@ class Rounds:
 
     def __post_init__(self) -> None:
         self.history = History.empty(len(self.criteria.rules))
-        self._troubles = Troubles(self.log.caution, self.log.say)
+        self._troubles = Troubles(self.log.warning, self.log.info)
 
     async def run(self, permit: Permit) -> None:
         """Go round, with the permission to write; returns when told to stop, after the round under way."""
@@ -75,7 +75,7 @@ class Rounds:
             try:
                 await self.go_round(permit)
             except Exception as error:  # noqa: BLE001 - the next round may fare better, whatever it was
-                self.log.failure("A round failed", str(error) or type(error).__name__)
+                self.log.error("A round failed", str(error) or type(error).__name__)
             self.metrics.worked(clock() - began)
             await self._pause(began + self.interval - clock())
         self.watchdog.rest(_WHO)

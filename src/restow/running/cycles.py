@@ -218,7 +218,7 @@ class Cycles:
             return False
         settings = Settings.of(rules.policy.restow, in_background=self.in_background)
         if decision.tasks and (shut := closed(settings.windows, self.clock())) is not None:
-            self.log.say(f"{len(decision.tasks)} pods would be evicted, but {shut}")
+            self.log.info(f"{len(decision.tasks)} pods would be evicted, but {shut}")
             return False
         patience = settings.budget + 2 * settings.ready + _MOVING
 
@@ -268,7 +268,7 @@ class Cycles:
             if problem is not None:
                 progress.is_unsteered = True
                 if self._stopped is None:
-                    self.log.caution(f"nodes were not fenced, and replacements are not steered: {problem}")
+                    self.log.warning(f"nodes were not fenced, and replacements are not steered: {problem}")
                 return False
             steering = self._choice.steering or NoSteering()
             execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)

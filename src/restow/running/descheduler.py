@@ -101,12 +101,12 @@ class Descheduler:
             port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log))
             if settings.https is not None and port is not None:
                 webhook.is_served(settings.https.endpoint.address, port)
-            tracing = tracing_of(settings.traces, log.caution)
+            tracing = tracing_of(settings.traces, log.warning)
             stack.callback(tracing.close)
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             minor = await check_version(watching, log)
-            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.caution))
+            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.warning))
             live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
             # One server, and the watches hear of it first.
@@ -198,7 +198,7 @@ class _Work:
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()
-        self.of.log.say(f"{_STOPPING}: waiting for the evictions in progress")
+        self.of.log.info(f"{_STOPPING}: waiting for the evictions in progress")
         cycles.stop(_STOPPING)
 
     def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:

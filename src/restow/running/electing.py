@@ -97,7 +97,7 @@ def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Elect
         new_identity(),
         lease.timing,
         on_leader=lambda identity: log_lines.new_leader(log, identity),
-        on_problem=lambda problem: log.failure("Lease was not acquired or renewed", problem),
+        on_problem=lambda problem: log.error("Lease was not acquired or renewed", problem),
     )
 
 

@@ -103,7 +103,7 @@ async def unfencing(
     api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: SteeringMetrics
 ) -> AsyncIterator[Unfencing]:
     """Remove fences that nobody holds, as long as the context lasts, with or without the lease."""
-    warn = once_each(log.caution)
+    warn = once_each(log.warning)
 
     def candidate() -> Election:
         lock = LeaseLock(api.without_limit().within(TIMING.renew / 2), namespace, LEASE)

@@ -102,7 +102,7 @@ def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry
                 permit=permit,
             )
         except ClientError as error:
-            log.caution(f"the plan was not written to the ConfigMap {target.namespace}/{target.name}: {error}")
+            log.warning(f"the plan was not written to the ConfigMap {target.namespace}/{target.name}: {error}")
 
     return publish
 

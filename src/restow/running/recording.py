@@ -58,7 +58,7 @@ async def recording(
         metrics.events_lost(reason, events)
         if reason not in warned:
             warned.add(reason)
-            log.caution(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
+            log.warning(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
 
     # Events wait for nobody, and nobody waits for them.
     unhurried = api.without_limit().within(_REQUEST)

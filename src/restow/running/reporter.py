@@ -82,7 +82,7 @@ class Reporter:
         if cycle.skipped:
             log_lines.cycle_skipped(self.log, len(cycle.nodes))
         for note in namespace_notes(cycle.state.cluster):
-            self.log.caution(note)
+            self.log.warning(note)
         for ref, message in cycle.record.problems:
             log_lines.strategy_failed(self.log, self._point(ref), ref.profile, ref.plugin, message)
         for ref, message in cycle.record.notes:
@@ -126,7 +126,7 @@ class Reporter:
             case Settled(task):
                 self.log.info("Replacement is ready", v=3, pod=_ref(task))
             case Missing(task, message) | Unready(task, message):
-                self.log.failure("Replacement is not ready", message, pod=_ref(task))
+                self.log.error("Replacement is not ready", message, pod=_ref(task))
                 self._predicted(task, Prediction.MISSING)
             case Unverified(task, message):
                 self.log.info("Replacement was not waited for", v=1, pod=_ref(task), message=message)
@@ -151,9 +151,9 @@ class Reporter:
             self.metrics.evicted(_LIMITS[code], kept)
             log_lines.limit_reached(self.log, message, limit, **_where(code, pod, node))
             self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
-        elif stage == Stage.EVICTOR and self.log.tells(4):
+        elif stage == Stage.EVICTOR and self.log.enabled_for(4):
             log_lines.fails_checks(self.log, pod, [message])
-        elif stage != Stage.EVICTOR and self.log.tells(2):
+        elif stage != Stage.EVICTOR and self.log.enabled_for(2):
             keys = {"pod": pod, "node": node, "strategy": refused.ref.plugin, "code": code, "message": message}
             self.log.info("Pod stays", v=2, **keys)
 

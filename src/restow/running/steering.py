@@ -31,7 +31,7 @@ _RECENTLY: Final = 10.0
 @asynccontextmanager
 async def releasing(api: Api, cluster: Gated, log: Log, metrics: SteeringMetrics) -> AsyncIterator[Releasing]:
     """Release pods that are gated for too long, as long as the context lasts, with or without the lease."""
-    keeper = Releasing(hurried(api), cluster, once_each(log.caution), metrics)
+    keeper = Releasing(hurried(api), cluster, once_each(log.warning), metrics)
     async with background(keeper.run(), "release gates"):
         yield keeper
 
@@ -49,7 +49,7 @@ async def steering(
 ) -> AsyncIterator[Offer]:
     """Steering while we lead, with the webhook of this process if it has one; nothing is left behind after it."""
     hasty = hurried(api)
-    found = Steering(hasty, permit, namespace, log.caution)
+    found = Steering(hasty, permit, namespace, log.warning)
     keeper.steering = found
     repairing = asyncio.create_task(_repair(found), name="repair steering")
     offer = Offer(hasty, namespace, log, webhook, found, fencing)
@@ -100,4 +100,4 @@ async def _cleared(found: Steering, log: Log) -> None:
     except NotFound:
         return
     except ClientError as error:
-        log.caution(f"new pods may still be gated; restow releases them: {error}")
+        log.warning(f"new pods may still be gated; restow releases them: {error}")

@@ -85,13 +85,13 @@ class _Process:
     log: Log
     api: Api
     health: Health
-    teller: Reporter
+    reporter: Reporter
     stopping: asyncio.Event
 
     async def lead(self, work: Callable[[Permit], Coroutine[Any, Any, None]]) -> None:
         """Do the work under the lease that is asked for, until told to stop."""
         lease = self.settings.lease
-        leads = partial(self.teller.metrics.leads, lease.name if lease else "")
+        leads = partial(self.reporter.metrics.leads, lease.name if lease else "")
 
         async def until_stopped(permit: Permit) -> None:
             await _until(self.stopping, work(permit))
@@ -119,7 +119,7 @@ class _Admission:
         except ClientError as error:
             verdict, problem = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         if problem and problem != self._problem:
-            self.log.caution(f"nobody can read {path}: {problem}")
+            self.log.warning(f"nobody can read {path}: {problem}")
         self._problem = problem
         return verdict
 
@@ -173,14 +173,14 @@ async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, l
     """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
     async with _process(settings, [random.name], Health(program="scheduler"), log) as process:
         process.health.ready()
-        log.say(f"Pods that name the scheduler {random.name} go to any ready node")
-        teller = process.teller
+        log.info(f"Pods that name the scheduler {random.name} go to any ready node")
+        reporter = process.reporter
 
         def told(pod: ObjectRef, node: str, outcome: Outcome) -> None:
             if isinstance(outcome, Bound):
-                teller.bound(pod, random.name, node)
+                reporter.bound(pod, random.name, node)
             elif isinstance(outcome, Refused | Unanswered):
-                teller.failed(pod, random.name, Result.ERROR, f"binding to {node} failed: {outcome.message}")
+                reporter.failed(pod, random.name, Result.ERROR, f"binding to {node} failed: {outcome.message}")
 
         chance = Random(random.seed)  # noqa: S311 - spreads pods, keeps no secret
         await process.lead(lambda permit: schedule_at_random(process.api, random.name, chance, permit, told))
@@ -192,12 +192,12 @@ async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerS
     health = Health(lambda: _outdated(daemons[0]) if daemons else None, program="scheduler")
     names, rules, pods = [each.name for each in scheduling.profiles], queueing_rules(scheduling.profiles), _PodPages()
     async with _process(settings, names, health, log, pods) as process:
-        memory = Remembering(process.teller, asyncio.get_running_loop().time)
+        memory = Remembering(process.reporter, asyncio.get_running_loop().time)
         daemon = SchedulerDaemon(process.api, scheduling, rules, memory)
         daemons.append(daemon)
         pods.explain, pods.schedules = partial(explain, daemon, rules, memory), lambda: daemon.mirror.has_begun
-        process.teller.metrics.show(partial(_gauges, daemon))
-        log.say(f"Schedules the pods that name {', '.join(names)}")
+        process.reporter.metrics.show(partial(_gauges, daemon))
+        log.info(f"Schedules the pods that name {', '.join(names)}")
         health.ready()
         async with daemon.watching():
             try:

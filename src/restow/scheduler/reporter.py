@@ -64,7 +64,7 @@ class Reporter:
         """Tell why a pod still waits."""
         self.metrics.attempted(result.value, profile)
         if result is Result.ERROR:
-            self.log.failure("Error scheduling pod; retrying", message, pod=_ref(pod))
+            self.log.error("Error scheduling pod; retrying", message, pod=_ref(pod))
         else:
             self.log.info("Unable to schedule pod; no fit; waiting", v=_DETAILS, pod=_ref(pod), err=message)
         occurrence = Occurrence(_about(pod), "FailedScheduling", "Scheduling", shortened(message), "Warning")
@@ -80,7 +80,7 @@ class Reporter:
 
     def warn(self, sentence: str) -> None:
         """Tell people something that they have to know."""
-        self.log.caution(sentence)
+        self.log.warning(sentence)
 
     def _record(self, profile: str, occurrence: Occurrence) -> None:
         recorder = self.recorders.get(profile)
