@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from restow.client.binding import ObjectRef
 from restow.cluster.state import ClusterState
-from restow.scheduler.observing import Attempt, Result, Timing
+from restow.scheduler.observing import Attempt, AttemptTimer, Result
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.queueing.queued_pod import QueuedPod
 
@@ -21,7 +21,7 @@ class Trial:
     #: When the pod was taken from the queue, and when its node was decided, in the event loop's time.
     began: float
     decided: float
-    timing: Timing
+    timing: AttemptTimer
 
     @property
     def key(self) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from restow.live.cluster import LiveCluster
 from restow.live.kinds import REQUIRED
 from restow.scheduler.attempts import Rejection, Trial, asks_for_room, ref_of, victims_of
 from restow.scheduler.mirror import Changes, Mirror, PodChange
-from restow.scheduler.observing import Observer, Result, Timing
+from restow.scheduler.observing import AttemptTimer, Observer, Result
 from restow.scheduler.pod_requests import PodRequests
 from restow.scheduler.queue_events import events_of, pod_events, waits
 from restow.scheduler.settings import KINDS, SchedulerSettings, volume_patience
@@ -192,7 +192,7 @@ class SchedulerDaemon:
             self.queue.delete(queued.key)
             return
         ref = ref_of(mirror.state, pod)
-        timing = Timing(with_plugins=random() < _SAMPLED)  # noqa: S311  keeps no secret
+        timing = AttemptTimer(with_plugins=random() < _SAMPLED)  # noqa: S311  keeps no secret
         decision = self._decide(pod, timing)
         trial = Trial(queued=queued, pod=ref, began=began, decided=_now(), timing=timing)
         if isinstance(decision, Rejection):
@@ -207,7 +207,7 @@ class SchedulerDaemon:
         self.queue.done(queued.key)
         self._start(self._bind(trial, mirror.state.cluster.nodes.names[node], needs, permit))
 
-    def _decide(self, pod: int, timing: Timing) -> Decision | Rejection:
+    def _decide(self, pod: int, timing: AttemptTimer) -> Decision | Rejection:
         """What is said of a pod; a fault of a plugin is an error of this attempt, and stops nobody else."""
         try:
             return self.mirror.schedulers.decide(pod, timing)

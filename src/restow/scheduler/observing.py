@@ -51,8 +51,8 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Timing:
-    """Times the parts of one attempt, as ``scheduling.framework.laps.Laps``."""
+class AttemptTimer:
+    """Times the parts of one attempt, as ``scheduling.framework.phase_timer.PhaseTimer``."""
 
     #: Whether each plugin is timed as well.
     with_plugins: bool
