@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from client.double import Answer, a_double, an_answer, an_api
 from restow.client.leadership import always
 from restow.kube.duration import MINUTE
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import Rounds
 from restow.pressure.marking import FIELD_MANAGER, Mark
@@ -102,7 +102,7 @@ def serve(nodes: int, told: Connection) -> None:
 async def measure(url: str, rules: int, times: int) -> dict[str, float]:
     """Seconds of the processor and bytes, by name."""
     queries = tuple(Rule(f"rule-{number}", f"metric_{number}", 0.8, clear=0.7) for number in range(rules))
-    criteria = Criteria(queries, Mark(), 0.5, Patience(5 * MINUTE))
+    criteria = Criteria(queries, Mark(), 0.5, MissingDataPolicy(5 * MINUTE))
     async with an_api(url) as api:
         log, metrics = Log(sys.stderr), PressureMetrics()
         log.info = lambda *_, **__: None  # type: ignore[method-assign]

@@ -6,7 +6,7 @@ import numpy as np
 
 from restow.client.prometheus import Answer, Sample
 from restow.kube.duration import MINUTE
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
 from restow.pressure.nodes import MarkedNode, NodeMetadata
 from restow.pressure.rules import Rule
@@ -22,7 +22,7 @@ RULES = (
 def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int = 1, **changes: object) -> View:
     """After so many minutes; the first nodes are over the first rule, the last ones have no sample of the second."""
     known = [MarkedNode(NodeMetadata(name=f"node-{number:04}", uid=str(number))) for number in range(nodes)]
-    criteria = Criteria(RULES, Mark(), 0.5, Patience(5 * MINUTE))
+    criteria = Criteria(RULES, Mark(), 0.5, MissingDataPolicy(5 * MINUTE))
     history, situation = History.empty(len(RULES)), None
     for minute in range(minutes):
         before = situation

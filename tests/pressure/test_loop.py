@@ -15,7 +15,7 @@ from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from pressure.marked_nodes import a_marked_node
 from restow.client.leadership import always
 from restow.kube.duration import MINUTE, SECOND
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, Mark
@@ -85,7 +85,7 @@ async def a_stage(*names: str) -> AsyncIterator[Stage]:
             cluster.answers("PATCH", f"{NODES}/{name}", an_answer({"metadata": {"resourceVersion": "2"}}))
         heard, metrics = Heard(), PressureMetrics()
         nodes = KnownNodes(api, FIELD_MANAGER, heard.log.warning)
-        criteria = Criteria((Rule("cpu", "up", 0.8, clear=0.6),), Mark(), 0.5, Patience(MINUTE))
+        criteria = Criteria((Rule("cpu", "up", 0.8, clear=0.6),), Mark(), 0.5, MissingDataPolicy(MINUTE))
         writer = Writer(api, criteria.mark, heard.log, metrics, dry_run=False)
         made = Rounds(
             prometheus=asked,

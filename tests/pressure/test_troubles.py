@@ -8,7 +8,7 @@ import pytest
 
 from pressure.test_situation import answer, nodes
 from restow.kube.duration import MINUTE
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
 from restow.pressure.rules import Rule
 from restow.pressure.samples import Asked
@@ -19,7 +19,7 @@ RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clea
 
 
 def told(*answers, names=("a", "b"), failures=None, most=0.5, afterwards="clear"):
-    by = Criteria(RULES, Mark(), most, Patience(5 * MINUTE, afterwards))
+    by = Criteria(RULES, Mark(), most, MissingDataPolicy(5 * MINUTE, afterwards))
     asked = Asked(list(answers), failures or {})
     return {
         about: begins

@@ -15,7 +15,7 @@ from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
 from restow.pressure.daemon import Listening, PressureDaemon, PressureSettings
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.rules import read_rules
 from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
@@ -48,7 +48,7 @@ def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:
     return PressureSettings(
         api=ApiSettings(kubeconfig=flags.kubeconfig),
         prometheus=_access(flags).endpoint(),
-        criteria=Criteria(file.rules, mark, most, Patience(flags.grace_period, flags.after_grace)),
+        criteria=Criteria(file.rules, mark, most, MissingDataPolicy(flags.grace_period, flags.after_grace)),
         interval=flags.interval / SECOND,
         dry_run=flags.dry_run,
         namespace=flags.leader_elect_resource_namespace,

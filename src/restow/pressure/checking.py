@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from restow.client.prometheus import Answer
 from restow.kube.duration import format_duration
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Change, Mark, label_change, taint_change
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.rules import Rule
@@ -59,7 +59,7 @@ def check(
     rules: Sequence[Rule], answers: Sequence[Answer], listed: Sequence[MarkedNode], mark: Mark, most: float
 ) -> PressureCheck:
     """Return what the rules would do; ``most`` is the share of nodes that one rule may mark."""
-    found = assess(Criteria(rules, mark, most, Patience(grace=0)), None, listed, answers, 0)
+    found = assess(Criteria(rules, mark, most, MissingDataPolicy(grace=0)), None, listed, answers, 0)
     return PressureCheck(
         api_version="restow.dev/v1alpha1",
         kind="PressureCheck",

@@ -26,7 +26,7 @@ NEVER: Final = -1
 
 
 @dataclass(slots=True, frozen=True)
-class Patience:
+class MissingDataPolicy:
     """What becomes of a node without values: its marks stay for a while, then they go, or stay until there are values."""
 
     #: Nanoseconds.
@@ -114,16 +114,16 @@ class Marks:
     held_back: BoolArray
 
 
-def step(before: Pressure, table: Table, values: FloatArray, now: int, patience: Patience) -> Pressure:
+def step(before: Pressure, table: Table, values: FloatArray, now: int, missing_data: MissingDataPolicy) -> Pressure:
     """Return what is known after the values of one moment; not-a-number is no value."""
     has_value = np.isfinite(values)
     turned = _turned(table, values)
     over = over_threshold(table, values)
-    is_lost = ~has_value & (now - before.last_value > patience.grace)
+    is_lost = ~has_value & (now - before.last_value > missing_data.grace)
     since = np.where(over & (before.over_since == NEVER), now, before.over_since)
     since = np.where((has_value & ~over) | is_lost, NEVER, since)
     enters = over & (now - since >= table.hold)
-    leaves = (has_value & (turned <= table.clear)) | (is_lost & (patience.afterwards == "clear"))
+    leaves = (has_value & (turned <= table.clear)) | (is_lost & (missing_data.afterwards == "clear"))
     pressed = (before.pressed | enters) & ~leaves
     began = np.where(before.pressed, before.pressed_since, now)
     return Pressure(

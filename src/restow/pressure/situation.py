@@ -20,7 +20,7 @@ from restow.pressure.evaluation import (
     FloatArray,
     IntArray,
     Marks,
-    Patience,
+    MissingDataPolicy,
     Pressure,
     Table,
     marks,
@@ -46,7 +46,7 @@ class Criteria:
     mark: Mark
     #: The share of all nodes that one rule may mark.
     most: float
-    patience: Patience
+    missing_data: MissingDataPolicy
 
 
 @dataclass(slots=True, frozen=True)
@@ -110,7 +110,7 @@ def assess(
     past = _beginning(table, nodes, criteria.mark, now)
     if before is not None:
         past = before.pressure.carried(past, positions_among(before.nodes, nodes))
-    pressure = step(past, table, values, now, criteria.patience)
+    pressure = step(past, table, values, now, criteria.missing_data)
     return Situation(
         at=now,
         nodes=nodes,

@@ -112,8 +112,8 @@ def _unmatched(situation: Situation) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _meanwhile(criteria: Criteria) -> str:
-    grace = format_duration(criteria.patience.grace)
-    then = "then they are removed" if criteria.patience.afterwards == "clear" else "and longer"
+    grace = format_duration(criteria.missing_data.grace)
+    then = "then they are removed" if criteria.missing_data.afterwards == "clear" else "and longer"
     return f"marks stay as they are for {grace}, {then}"
 
 
