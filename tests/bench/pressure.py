@@ -30,9 +30,9 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import Rounds
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import Status
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.troubles import Status
 from restow.pressure.view import View
 from restow.pressure.writing import Writer
 from restow.reporting.html.pressure import render_pressure

@@ -20,9 +20,9 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import Status
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.troubles import Status
 from restow.pressure.writing import Writer
 from restow.running.background import background
 from restow.serving.health import Watchdog

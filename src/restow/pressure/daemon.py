@@ -22,8 +22,8 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, is_labelled
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import Status
 from restow.pressure.situation import Criteria
-from restow.pressure.troubles import Status
 from restow.pressure.view import Renderer, View, application
 from restow.pressure.writing import Writer
 from restow.running.background import background, told_to_stop

@@ -20,9 +20,9 @@ from restow.kube.duration import SECOND
 from restow.pressure.evaluation import BoolArray
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import ProblemLog, Status, problems_of
 from restow.pressure.samples import Asked, ask
 from restow.pressure.situation import Criteria, History, Situation, assess, positions_among
-from restow.pressure.troubles import Status, Troubles, troubles_of
 from restow.pressure.writing import Writer, differences, foreign_nodes
 from restow.running.logs import Log
 from restow.serving.health import Watchdog
@@ -59,11 +59,11 @@ class Rounds:
     #: What the last round came to.
     situation: Situation | None = field(default=None, init=False)
     history: History = field(init=False)
-    _troubles: Troubles = field(init=False)
+    _problem_log: ProblemLog = field(init=False)
 
     def __post_init__(self) -> None:
         self.history = History.empty(len(self.criteria.rules))
-        self._troubles = Troubles(self.log.warning, self.log.info)
+        self._problem_log = ProblemLog(self.log.warning, self.log.info)
 
     async def run(self, permit: Permit) -> None:
         """Go round, with the permission to write; returns when told to stop, after the round under way."""
@@ -93,7 +93,7 @@ class Rounds:
         self.history = self.history.followed_by(found.values, positions, now)
         self.metrics.judged(asked, found, self.criteria)
         problems = await self._write(found, permit)
-        self._troubles.now(self._what_is_wrong(asked, found, problems))
+        self._problem_log.update(self._what_is_wrong(asked, found, problems))
 
     async def _write(self, found: Situation, permit: Permit) -> dict[str, str]:
         known = self.nodes.all()
@@ -103,16 +103,16 @@ class Rounds:
         return await self.writer.write(due, permit, lambda name: reason_of(found, self.criteria, name))
 
     def _what_is_wrong(self, asked: Asked, found: Situation, problems: dict[str, str]) -> dict[str, tuple[str, str]]:
-        troubles = troubles_of(asked, found, self.criteria)
+        current = problems_of(asked, found, self.criteria)
         for name in foreign_nodes(found.nodes, self.criteria.mark, _named(found, found.marks.label)):
             key = self.criteria.mark.key
             told = f"node {name} is under pressure and has the label {key} of somebody else, which is left alone"
-            troubles[f"label of {name}"] = (told, f"node {name}: nothing is to be written beside somebody else's label")
+            current[f"label of {name}"] = (told, f"node {name}: nothing is to be written beside somebody else's label")
         if problems:
             name, why = next(iter(problems.items()))
             told = f"{len(problems)} marks could not be written, such as that of {name}: {why}; they are tried again"
-            troubles["writes"] = (told, "marks can be written again")
-        return troubles
+            current["writes"] = (told, "marks can be written again")
+        return current
 
     async def _pause(self, seconds: float) -> None:
         try:

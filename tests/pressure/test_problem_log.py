@@ -10,10 +10,10 @@ from pressure.test_situation import answer, nodes
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
+from restow.pressure.problem_log import ProblemLog, Status, problems_of
 from restow.pressure.rules import Rule
 from restow.pressure.samples import Asked
 from restow.pressure.situation import Criteria, assess
-from restow.pressure.troubles import Status, Troubles, troubles_of
 
 RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clear=2))
 
@@ -23,7 +23,7 @@ def told(*answers, names=("a", "b"), failures=None, most=0.5, afterwards="clear"
     asked = Asked(list(answers), failures or {})
     return {
         about: begins
-        for about, (begins, _) in troubles_of(asked, assess(by, None, nodes(*names), answers, 0), by).items()
+        for about, (begins, _) in problems_of(asked, assess(by, None, nodes(*names), answers, 0), by).items()
     }
 
 
@@ -58,12 +58,12 @@ def test_a_rule_that_is_held_back_and_instances_of_no_node():
     }
 
 
-def test_a_trouble_is_told_when_it_begins_and_when_it_is_over():
+def test_a_problem_is_logged_when_it_begins_and_when_it_ends():
     warned: list[str] = []
     said: list[str] = []
-    troubles = Troubles(warned.append, said.append)
+    log = ProblemLog(warned.append, said.append)
     for now in ({}, {"x": ("x is down", "x is back")}, {"x": ("x is down for 2 s", "x is back")}, {}, {}):
-        troubles.now(now)
+        log.update(now)
     assert (warned, said) == (["x is down"], ["x is back"])
 
 

@@ -1,4 +1,4 @@
-"""What is wrong, told when it begins and when it is over, and not in every interval between; and whether the API server answers."""
+"""Problems, logged once when they begin and once when they end; and whether the API server answers."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _MOST_NAMED: Final = 5
 _INTERVALS: Final = 3
 
 
-class Troubles:
-    """Remembers what was told; ``warn`` and ``say`` take sentences."""
+class ProblemLog:
+    """Logs a problem once, and once when it is solved."""
 
-    def __init__(self, warn: Callable[[str], None], say: Callable[[str], None]) -> None:
+    def __init__(self, warn: Callable[[str], None], info: Callable[[str], None]) -> None:
         self._warn = warn
-        self._say = say
-        #: What is told at the end, by what the trouble is about.
-        self._told: dict[str, str] = {}
+        self._info = info
+        #: The sentence to log when a problem is over, by the subject of the problem.
+        self._open: dict[str, str] = {}
 
-    def now(self, troubles: Mapping[str, tuple[str, str]]) -> None:
-        """Tell what is new of some troubles, and which are over; each has a sentence for its beginning and its end."""
-        for about, (begins, ends) in troubles.items():
-            if about not in self._told:
+    def update(self, problems: Mapping[str, tuple[str, str]]) -> None:
+        """Log each problem when it begins and when it ends; the two sentences say so."""
+        for about, (begins, ends) in problems.items():
+            if about not in self._open:
                 self._warn(begins)
-                self._told[about] = ends
-        for about in self._told.keys() - troubles.keys():
-            self._say(self._told.pop(about))
+                self._open[about] = ends
+        for about in self._open.keys() - problems.keys():
+            self._info(self._open.pop(about))
 
 
 class Status:
@@ -65,7 +65,7 @@ class Status:
         return ""
 
 
-def troubles_of(asked: Asked, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
+def problems_of(asked: Asked, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
     """Return what keeps nodes from being judged, by what it is about."""
     return dict([*_failures(asked, criteria), *_of_rules(asked, situation, criteria), *_unmatched(situation)])
 
