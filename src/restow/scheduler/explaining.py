@@ -25,10 +25,10 @@ _CAPACITY: Final = 10_000
 
 
 @dataclass(slots=True)
-class Remembering:
-    """An ``Observer`` that remembers the last attempt of each pod, and tells another one."""
+class LastAttempts:
+    """An ``Observer`` that remembers the last attempt of each pod and passes everything on to another one."""
 
-    told: Observer
+    following: Observer
     #: Seconds, as the queue counts them.
     clock: Callable[[], float]
     _last: Recent[str, tuple[float, Attempt]] = field(default_factory=lambda: Recent(_CAPACITY))
@@ -36,15 +36,15 @@ class Remembering:
     def attempted(self, attempt: Attempt) -> None:
         """An attempt has ended."""
         self._last.put(attempt.pod.uid, (self.clock(), attempt))
-        self.told.attempted(attempt)
+        self.following.attempted(attempt)
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
         """Pods have to go."""
-        self.told.preempted(pod, profile, node, victims)
+        self.following.preempted(pod, profile, node, victims)
 
     def warn(self, sentence: str) -> None:
         """People have to know something."""
-        self.told.warn(sentence)
+        self.following.warn(sentence)
 
     def last(self, uid: str) -> LastAttempt | None:
         """The last attempt of a pod, if it is remembered."""
@@ -56,7 +56,7 @@ class Remembering:
 
 
 def explain(
-    daemon: SchedulerDaemon, rules: QueueingRules, memory: Remembering, namespace: str, name: str
+    daemon: SchedulerDaemon, rules: QueueingRules, attempts: LastAttempts, namespace: str, name: str
 ) -> Explanation | None:
     """Why a pod waits for a scheduler that schedules; None where it does not wait for this one."""
     state = daemon.mirror.state
@@ -64,7 +64,7 @@ def explain(
     queued = None if pod == NO_POD else daemon.queue.get(state.cluster.pods.uids[pod])
     if queued is None:
         return None
-    place, now = daemon.queue.place(queued.key), memory.clock()
+    place, now = daemon.queue.place(queued.key), attempts.clock()
     feasible, objections = _now(daemon, pod)
     return Explanation(
         namespace=namespace,
@@ -79,7 +79,7 @@ def explain(
         rejected_by=tuple(sorted(queued.rejected_by)),
         waits_for=tuple(dict.fromkeys(rules.waits_for(queued))) if place is Place.UNSCHEDULABLE else (),
         sentences=why_waiting(daemon.queue, queued.key, now),
-        last_attempt=memory.last(queued.key),
+        last_attempt=attempts.last(queued.key),
         feasible_nodes=feasible,
         objections=tuple(objections),
     )

@@ -35,7 +35,7 @@ from restow.running.logs import Log
 from restow.running.recording import recording
 from restow.running.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
 from restow.scheduler.daemon import SchedulerDaemon
-from restow.scheduler.explaining import Remembering, explain
+from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
 from restow.scheduler.metrics import Gauges, SchedulerMetrics
 from restow.scheduler.observing import Result
@@ -192,10 +192,10 @@ async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerS
     health = Health(lambda: _outdated(daemons[0]) if daemons else None, program="scheduler")
     names, rules, pods = [each.name for each in scheduling.profiles], queueing_rules(scheduling.profiles), _PodPages()
     async with _process(settings, names, health, log, pods) as process:
-        memory = Remembering(process.reporter, asyncio.get_running_loop().time)
-        daemon = SchedulerDaemon(process.api, scheduling, rules, memory)
+        attempts = LastAttempts(process.reporter, asyncio.get_running_loop().time)
+        daemon = SchedulerDaemon(process.api, scheduling, rules, attempts)
         daemons.append(daemon)
-        pods.explain, pods.schedules = partial(explain, daemon, rules, memory), lambda: daemon.mirror.has_begun
+        pods.explain, pods.schedules = partial(explain, daemon, rules, attempts), lambda: daemon.mirror.has_begun
         process.reporter.metrics.show(partial(_gauges, daemon))
         log.info(f"Schedules the pods that name {', '.join(names)}")
         health.ready()
