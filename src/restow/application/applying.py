@@ -23,7 +23,7 @@ from restow.descheduling.plan_cluster import foreign_cluster
 from restow.descheduling.weaker_protections import weaker_protections
 from restow.errors import InputError
 from restow.executing.outcomes import Outcome
-from restow.executing.releasing import hurried
+from restow.executing.releasing import unthrottled
 from restow.executing.surroundings import ApiEvictions
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
@@ -206,7 +206,7 @@ class Session:
         async def not_offered() -> str | None:
             if self.request.lease is None:
                 return _NO_LEASE
-            found = await Offer(hurried(api), self.namespace, log).choice(self.order.steering)
+            found = await Offer(unthrottled(api), self.namespace, log).choice(self.order.steering)
             return found if isinstance(found, str) else None
 
         return Application(

@@ -55,8 +55,8 @@ async def for_each(pods: Iterable[PodNow], act: Callable[[PodNow], Awaitable[Non
     await asyncio.gather(*(one_after_another() for _ in range(AT_A_TIME)))
 
 
-def hurried(api: Api) -> Api:
-    """A client without a rate limit of its own, for requests that pods wait for: evictions already limit them."""
+def unthrottled(api: Api) -> Api:
+    """A client without a rate limit, for requests that pods wait for; the rate of evictions limits them already."""
     return api.without_limit().within(REQUEST)
 
 

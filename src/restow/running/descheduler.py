@@ -23,7 +23,7 @@ from restow.executing.admission import PATH as STEER
 from restow.executing.confirming import ConfirmedEvictions
 from restow.executing.deciding import Rules
 from restow.executing.memory import Memory
-from restow.executing.releasing import Releasing, hurried
+from restow.executing.releasing import Releasing, unthrottled
 from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
@@ -189,7 +189,7 @@ class _Work:
     async def _steering(self, permit: Permit) -> AsyncIterator[Offer]:
         namespace, log = self.of.settings.namespace, self.of.log
         if self.gates is None or self.fences is None:
-            yield Offer(hurried(self.api), namespace, log, self.webhook)
+            yield Offer(unthrottled(self.api), namespace, log, self.webhook)
             return
         with fencing_by(self.fences, namespace, permit) as fencing:
             offered = steering(self.api, namespace, permit, self.gates, log, fencing=fencing, webhook=self.webhook)

@@ -90,8 +90,8 @@ async def _under_a_lease(election: Election, work: Work, stopping: asyncio.Event
 
 def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Election:
     # A renewal may not wait behind evictions, and one without answer leaves time for another.
-    hurried = api.without_limit().within(max(1.0, lease.timing.renew / 2))
-    lock = LeaseLock(hurried, namespace, lease.name)
+    unlimited = api.without_limit().within(max(1.0, lease.timing.renew / 2))
+    lock = LeaseLock(unlimited, namespace, lease.name)
     return Election(
         lock,
         new_identity(),

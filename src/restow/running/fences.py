@@ -20,7 +20,7 @@ from restow.client.resources import LEASES, RESOURCES
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
 from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow
-from restow.executing.releasing import hurried
+from restow.executing.releasing import unthrottled
 from restow.executing.settings import elapsed
 from restow.executing.unfencing import Unfencing
 from restow.running import guards
@@ -110,7 +110,7 @@ async def unfencing(
         # A name of its own, for several candidates of one process may apply at a time.
         return Election(lock, new_identity(), TIMING, on_problem=lambda why: warn(_not_had(why)))
 
-    keeper = Unfencing(hurried(api), cluster, candidate, warn, metrics)
+    keeper = Unfencing(unthrottled(api), cluster, candidate, warn, metrics)
     async with background(keeper.run(), "remove fences"):
         yield keeper
 
