@@ -100,7 +100,7 @@ def test_the_proofs_of_later_moves_assume_a_replacement_that_does_not_come(candi
         return await outcomes(an_execution(double), plan)
 
     (cleared,) = (each for each in virtually(scene()) if isinstance(each, Cleared))
-    assert cleared.leads_astray == bool(candidates)
+    assert cleared.invalidates_plan == bool(candidates)
 
 
 def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:

@@ -30,7 +30,7 @@ def alike(pod: str, number: int, *candidates: str) -> Task:
 
 
 def landings(told: list[object]) -> list[tuple[str, Match, bool]]:
-    return [(each.node, each.match, each.leads_astray) for each in told if isinstance(each, Landed)]
+    return [(each.node, each.match, each.invalidates_plan) for each in told if isinstance(each, Landed)]
 
 
 def test_replacements_alike_change_places() -> None:

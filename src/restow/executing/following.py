@@ -139,7 +139,7 @@ class Following:
             self._memory.note_failed_prediction(task, elapsed(), f"{pod} landed on {node} again")
         if not has_place:
             self.stray(task)
-        return Landed(task, pod, node, match, leads_astray=task.is_proven and not has_place)
+        return Landed(task, pod, node, match, invalidates_plan=task.is_proven and not has_place)
 
     def _ending(self, task: Task, pod: PodNow | None, landed: Landed | None, deadline: float) -> Outcome | None:
         if pod is not None and is_there(pod):
@@ -151,7 +151,7 @@ class Following:
             return self._unready(task, pod, "has failed")
         if pod is None and surplus(task, self._view) is not None:
             self.stray(task)
-            return Cleared(task, leads_astray=task.is_proven)
+            return Cleared(task, invalidates_plan=task.is_proven)
         return self._overdue(task, pod) if elapsed() >= deadline else None
 
     def _overdue(self, task: Task, pod: PodNow | None) -> Outcome:

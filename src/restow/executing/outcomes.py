@@ -53,7 +53,7 @@ class Landed:
     node: str
     match: Match
     #: Whether the proofs of later moves assume another landing.
-    leads_astray: bool = False
+    invalidates_plan: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -69,7 +69,7 @@ class Cleared:
 
     task: Task
     #: Whether the proofs of later moves assume that one comes.
-    leads_astray: bool = False
+    invalidates_plan: bool = False
 
 
 @dataclass(slots=True, frozen=True)

@@ -72,7 +72,7 @@ async def carried_out(
 def _leads_astray(outcome: Outcome) -> bool:
     """Whether later proofs count on something else than what has come about."""
     if isinstance(outcome, (Landed, Cleared)):
-        return outcome.leads_astray
+        return outcome.invalidates_plan
     return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
 
 
