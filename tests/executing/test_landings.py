@@ -117,14 +117,14 @@ def test_a_pod_that_was_only_to_be_restarted_may_come_back(plugin: str) -> None:
     """Whoever asks for that, be it a strategy that restow does not know."""
     plan = tasks("web", 3, plugin=plugin, constraint=PlacementConstraint.ANYWHERE)
     told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.UNFORETOLD] * 3
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.UNPREDICTED] * 3
 
 
 def test_what_an_installed_strategy_asks_for_is_what_its_pods_are_judged_by() -> None:
     """A strategy that wants a restart, and one like it that wants the pod elsewhere, in upstream placement."""
     matches = {constraint: come_back(constraint) for constraint in PlacementConstraint}
     assert matches == {
-        PlacementConstraint.ANYWHERE: Match.UNFORETOLD,
+        PlacementConstraint.ANYWHERE: Match.UNPREDICTED,
         PlacementConstraint.ELSEWHERE: Match.BACK,
         PlacementConstraint.BETTER: Match.BACK,
     }

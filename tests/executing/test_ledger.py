@@ -53,7 +53,7 @@ def test_a_replacement_on_another_good_node_keeps_the_promise_and_is_not_called_
 
 
 def test_where_the_plan_does_not_say_where_nothing_is_compared() -> None:
-    entry, _ = entry_after(Evicted(TASK), Landed(TASK, "new", "c", Match.UNFORETOLD), Settled(TASK))
+    entry, _ = entry_after(Evicted(TASK), Landed(TASK, "new", "c", Match.UNPREDICTED), Settled(TASK))
     assert (entry.landed, entry.landing, entry.as_planned) == ("c", None, True)
 
 

@@ -140,7 +140,7 @@ WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
             {"pod": POD, "replacement": NEW, "node": "c", "match": "predicted", "landing": "other"},
         ),
         (
-            Landed(BARE, "new-1", "d", Match.UNFORETOLD),
+            Landed(BARE, "new-1", "d", Match.UNPREDICTED),
             2,
             "Replacement landed",
             {"pod": POD, "replacement": NEW, "node": "d", "match": "unforetold"},
@@ -236,7 +236,7 @@ def test_moves_are_counted(outcome: Outcome, result: str | None, move: tuple[str
         (Missing(PROVEN, "none came"), "missing"),
         (Unready(PROVEN, "not ready"), "missing"),
         (Unverified(PROVEN, "stopped"), None),
-        (Landed(BARE, "new-1", "d", Match.UNFORETOLD), None),
+        (Landed(BARE, "new-1", "d", Match.UNPREDICTED), None),
         (Landed(BARE, "new-1", "a", Match.BACK), None),
         (Missing(BARE, "none came"), None),
     ],
@@ -256,7 +256,7 @@ def test_predictions_are_counted_where_there_was_one(outcome: Outcome, counted: 
         (Landed(PROVEN, "new-1", "a", Match.BACK), {("missed", "certain"): 1}),
         (Landed(PROVEN, "new-1", "d", Match.VOID), {("missed", "certain"): 1}),
         (Missing(PROVEN, "none came"), {}),
-        (Landed(BARE, "new-1", "d", Match.UNFORETOLD), {}),
+        (Landed(BARE, "new-1", "d", Match.UNPREDICTED), {}),
     ],
 )
 def test_landings_are_counted_by_target_other_good_node_and_missed(

@@ -171,7 +171,7 @@ class Following:
     def _confirm(self, task: Task, pod: PodNow, landed: Landed | None) -> None:
         if landed is not None and landed.match is Match.PREDICTED:
             self._memory.confirm(task)
-        elif landed is not None and landed.match is Match.UNFORETOLD:
+        elif landed is not None and landed.match is Match.UNPREDICTED:
             self._memory.note(task, pod.uid, elapsed())
 
     def _unready(self, task: Task, pod: PodNow, what: str) -> Unready:

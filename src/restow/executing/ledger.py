@@ -33,7 +33,7 @@ from restow.executing.task import Task
 from restow.policies.codes import AppliedResult, LandingKind, OutcomeCode, SteeringMode
 
 #: Landings with which a promise is kept.
-_AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
+_AS_PLANNED: Final = (Match.PREDICTED, Match.UNPREDICTED)
 #: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided anew or unsteered.
 _OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
 #: The codes of endings that have no code of their own.

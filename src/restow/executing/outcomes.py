@@ -26,7 +26,7 @@ class Match(Enum):
     #: On another node, but an earlier move had not gone as planned, or the API server was out of reach meanwhile.
     VOID = "void"
     #: The plan does not say where.
-    UNFORETOLD = "unforetold"
+    UNPREDICTED = "unforetold"
 
 
 @dataclass(slots=True, frozen=True)
@@ -147,7 +147,7 @@ def landing_kind(task: Task, node: str, match: Match) -> LandingKind | None:
 
     Another good node is one where the strategy gains what it wanted, or the place of an interchangeable pod.
     """
-    if match is Match.UNFORETOLD:
+    if match is Match.UNPREDICTED:
         return None
     if match is not Match.PREDICTED:
         return LandingKind.MISSED
@@ -172,4 +172,4 @@ def match_of(task: Task, node: str, *, has_place: bool, on_track: bool) -> Match
         return Match.VOID
     if node == move.source and not task.may_return:
         return Match.BACK
-    return Match.ELSEWHERE if move.candidates else Match.UNFORETOLD
+    return Match.ELSEWHERE if move.candidates else Match.UNPREDICTED
