@@ -23,7 +23,7 @@ def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         return compute()
 
     for each in (module, publishing, applying):
-        monkeypatch.setattr(each, "off_loop", at_once)
+        monkeypatch.setattr(each, "in_thread", at_once)
 
 
 @pytest.fixture

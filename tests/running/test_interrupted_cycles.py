@@ -18,7 +18,7 @@ from restow.client import eviction
 from restow.errors import InputError
 from restow.executing.deciding import Decision, Rules, decide
 from restow.executing.task import Task
-from restow.off_loop import EndlessError, off_loop
+from restow.in_thread import EndlessError, in_thread
 from restow.policies.load import load_policy
 from restow.running import cycles as module
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
@@ -51,7 +51,7 @@ def test_a_stop_does_not_wait_for_a_decision(monkeypatch: pytest.MonkeyPatch) ->
         never.wait()
 
     monkeypatch.setattr(module, "decide", endless)
-    monkeypatch.setattr(module, "off_loop", off_loop)
+    monkeypatch.setattr(module, "in_thread", in_thread)
     run = Run(a_town(*crowd("web")))
 
     async def stopped() -> None:
@@ -146,7 +146,7 @@ def test_a_plan_that_does_not_go_on_is_found_out(decided: Decided) -> None:
 
 def test_a_decision_without_an_end_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody has ended the process because of it."""
-    monkeypatch.setattr(module, "off_loop", lambda *_: asyncio.Event().wait())
+    monkeypatch.setattr(module, "in_thread", lambda *_: asyncio.Event().wait())
     run = Run(a_town(*crowd("web")))
     assert virtually(stuck_after(run, rules(), 3_000)) == ["the cycle: no decision for 1900 s"]
 
@@ -162,7 +162,7 @@ def test_a_decision_without_an_end_fails_and_its_late_answer_moves_nothing(monke
             decided.set()
 
     monkeypatch.setattr(module, "decide", late)
-    monkeypatch.setattr(module, "off_loop", off_loop)
+    monkeypatch.setattr(module, "in_thread", in_thread)
     run = Run(a_town(*crowd("web")))
 
     async def performed() -> None:

@@ -11,8 +11,8 @@ import pytest
 from executing.double import virtually
 from restow.errors import InputError
 from restow.executing.deciding import Rules
+from restow.in_thread import EndlessError
 from restow.live.cluster import WatchEndedError
-from restow.off_loop import EndlessError
 from restow.policies.policy import Policy
 from restow.running.loop import Loop
 from restow.serving.health import Health

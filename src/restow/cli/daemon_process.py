@@ -14,8 +14,8 @@ from restow.cli.flag_values import key_pair
 from restow.cli.server_flags import ServerFlags
 from restow.client.errors import ClientError
 from restow.client.leadership import Timing
+from restow.in_thread import EndlessError
 from restow.kube.duration import SECOND
-from restow.off_loop import EndlessError
 from restow.running.log_lines import hear_libraries
 from restow.running.logs import Format, Log
 from restow.running.settings import HttpsSettings, LeaseSettings

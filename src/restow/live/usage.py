@@ -18,11 +18,11 @@ from restow.client.transport import Api
 from restow.cluster.usage_samples import NO_USAGE, QueryResult, UsageQuery, no_client, query_result
 from restow.descheduling.usage_sources import Sample, Times, UsageSource, usage_sources
 from restow.errors import InputError
+from restow.in_thread import EndlessError, in_thread
 from restow.installed_packages import FAULTS
 from restow.kube.duration import SECOND
 from restow.kube.excerpts import described, excerpt
 from restow.live.prometheus import PrometheusUsage
-from restow.off_loop import EndlessError, off_loop
 from restow.policies.policy import PROMETHEUS, Policy, provider_of
 from restow.policies.usage_section import queries_of
 
@@ -91,7 +91,7 @@ class QueriedUsage:
 
         self._running.add(query)
         try:
-            return await off_loop(ask, _PATIENCE)
+            return await in_thread(ask, _PATIENCE)
         except EndlessError:
             return f"has not answered within {_PATIENCE:.0f} s"
 

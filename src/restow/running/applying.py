@@ -34,12 +34,12 @@ from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
+from restow.in_thread import in_thread
 from restow.installed_packages import UnusablePackageError
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
 from restow.live.usage import AskForUsage, no_usage
-from restow.off_loop import off_loop
 from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running import fences
@@ -192,7 +192,7 @@ class Application:
             usage_changes=self._usage_changes.now(),
         )
         compute = partial(self._replayed, cluster, moves, changed, now, steering)
-        found, tasks = await off_loop(compute, LONGEST_DECISION)
+        found, tasks = await in_thread(compute, LONGEST_DECISION)
         return _Decision(found, tasks, fenced(found.cycle), now, time.perf_counter() - began)
 
     def _replayed(

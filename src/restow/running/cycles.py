@@ -31,11 +31,11 @@ from restow.executing.revalidation import gone
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
+from restow.in_thread import in_thread
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
 from restow.live.usage import AskForUsage, no_usage
-from restow.off_loop import off_loop
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
@@ -198,7 +198,7 @@ class Cycles:
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringMode = SteeringMode.NONE if progress.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
-            return await self._unless_stopped(off_loop(compute, LONGEST_DECISION))
+            return await self._unless_stopped(in_thread(compute, LONGEST_DECISION))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """What something comes to, which is left off when it is stopped: None then."""

@@ -16,9 +16,9 @@ from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError, problem_lines
 from restow.executing.deciding import Rules
+from restow.in_thread import EndlessError
 from restow.kube.excerpts import excerpt
 from restow.live.cluster import WatchEndedError
-from restow.off_loop import EndlessError
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document

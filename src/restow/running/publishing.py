@@ -27,9 +27,9 @@ from restow.descheduling.cycle import plugins_in_order
 from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
 from restow.executing.deciding import Decision, Rules
+from restow.in_thread import in_thread
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
-from restow.off_loop import off_loop
 from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
@@ -89,7 +89,7 @@ def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry
         now = int(api.server_time.now()) * SECOND
         host = urlsplit(api.endpoint.server).netloc
         compute = partial(_content, decision, reporter, rules, format_time(now), host, dry_run=dry_run, now=now)
-        body = _config_map(target, await off_loop(compute, _MAKING))
+        body = _config_map(target, await in_thread(compute, _MAKING))
         try:
             await objects.apply(
                 unhurried,

@@ -20,7 +20,7 @@ class EndlessError(Exception):
     """A computation has not come to its end in time, and only a new process can go on."""
 
 
-async def off_loop(compute: Callable[[], T], seconds: float) -> T:
+async def in_thread(compute: Callable[[], T], seconds: float) -> T:
     """What a function returns or raises, computed in a thread of its own; if cancelled, nobody waits for the thread.
 
     EndlessError after so many seconds; what comes later is dropped.
