@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from restow.client.errors import NoCredentials
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 
 #: Seconds for which a token file is believed. Source: cachingTokenSource, client-go v0.36.
 _TOKEN_FILE_AGE = 60.0
@@ -116,7 +116,7 @@ class OverTls:
     def __init__(self, own: Credentials, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
         #: Who we are, but for the connection.
         self.own = own
-        self._tls = Renewed(files, make)
+        self._tls = ReloadingFile(files, make)
 
     async def identity(self) -> Identity:
         """Our own identity, with a TLS context if it brings none."""

@@ -27,7 +27,7 @@ from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 from restow.kube.excerpts import abridged, excerpt
 from restow.kube.timestamps import parse_time
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 
 #: Seconds before their end in which credentials are no longer used.
 _MARGIN = 30.0
@@ -71,7 +71,7 @@ class ExecPlugin:
     #: What it is told of the cluster now; None where it is told nothing.
     cluster: Callable[[], dict[str, Any]] | None
     #: None for a server without TLS.
-    trust: Renewed[Trust] | None
+    trust: ReloadingFile[Trust] | None
     #: File and user, for errors.
     origin: str
     _known: _Status | None = field(init=False, default=None, repr=False)
@@ -162,7 +162,7 @@ class ExecPlugin:
             raise self._useless(f"has an invalid expirationTimestamp: {excerpt(error)}") from error
 
 
-def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origin: str) -> ExecPlugin:
+def exec_plugin(settings: Any, cluster: Any, trust: ReloadingFile[Trust] | None, origin: str) -> ExecPlugin:
     """The plugin of a user's ``exec`` section (official nodes); InputError for one that cannot be run."""
     try:
         provider = config_modules().exec_provider.ExecProvider(settings)
@@ -203,7 +203,7 @@ def _interactive(mode: str | None, origin: str) -> bool:
     return present and mode != "Never"
 
 
-def _cluster_info(cluster: Any, trust: Renewed[Trust] | None) -> dict[str, Any]:
+def _cluster_info(cluster: Any, trust: ReloadingFile[Trust] | None) -> dict[str, Any]:
     """What a program is told of the cluster: the fields of its section, the authorities as data, and its own settings."""
     authorities = None if trust is None else trust.current().authorities
     told = {name: cluster.safe_get(name) for name in _TOLD if cluster.safe_get(name)}

@@ -33,7 +33,7 @@ from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 from restow.small_files import read_small_file
 
 
@@ -72,7 +72,7 @@ def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> E
     """The endpoint of a context (the current one for None) of files, separated as in KUBECONFIG."""
     try:
         chosen = _context(read_kubeconfig_files(paths), context, paths)
-        trust = Renewed(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
+        trust = ReloadingFile(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
         server, password = split_user(_server(chosen))
         user = User(chosen.user, chosen.cluster, chosen.origin, chosen.save, password)
         return Endpoint(
@@ -155,7 +155,7 @@ def _warnings(context: _Context, trust: Trust) -> tuple[str, ...]:
     )
 
 
-def _credentials_of(user: User, trust: Renewed[Trust] | None) -> Credentials:
+def _credentials_of(user: User, trust: ReloadingFile[Trust] | None) -> Credentials:
     """The credentials of a user, ``trust`` being None for a server without TLS; InputError names the bad field."""
     own = _own(user, trust)
     if trust is not None:
@@ -192,7 +192,7 @@ def _files_of(section: Any, field: str) -> tuple[Path, ...]:
     return (Path(section.path).absolute().parent / section.safe_get(field),)
 
 
-def _own(user: User, trust: Renewed[Trust] | None) -> Credentials:
+def _own(user: User, trust: ReloadingFile[Trust] | None) -> Credentials:
     if user.in_url is not None:
         return _basic(*user.in_url)
     if file := user.get("tokenFile"):

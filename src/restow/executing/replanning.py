@@ -61,7 +61,7 @@ async def carried_out(
         async with aclosing(execution.carry_out(tasks)) as outcomes:
             async for outcome in outcomes:
                 on_outcome(outcome)
-                if not astray and _leads_astray(outcome):
+                if not astray and _invalidates_plan(outcome):
                     astray, timer = True, conclude(execution, seconds, began)
     finally:
         if timer is not None:
@@ -69,7 +69,7 @@ async def carried_out(
     return astray
 
 
-def _leads_astray(outcome: Outcome) -> bool:
+def _invalidates_plan(outcome: Outcome) -> bool:
     """Whether later proofs count on something else than what has come about."""
     if isinstance(outcome, (Landed, Cleared)):
         return outcome.invalidates_plan

@@ -17,7 +17,7 @@ T = TypeVar("T")
 _Stamp = tuple[int, int, int]
 
 
-class Renewed(Generic[T]):
+class ReloadingFile(Generic[T]):
     """Holds what ``make`` returns; the first call's OSError or InputError is raised, later ones are told to ``warn``, once each."""
 
     def __init__(
