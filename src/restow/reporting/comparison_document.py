@@ -22,7 +22,7 @@ class ComparisonMetadata(Struct, frozen=True, rename="camel"):
     restow_version: str
 
 
-class Middle(Struct, frozen=True, rename="camel"):
+class Quartiles(Struct, frozen=True, rename="camel"):
     """One number over all futures: its median and its middle half; null is a cluster that was not quiet at the end."""
 
     number: str
@@ -36,7 +36,7 @@ class ComparedPolicy(Struct, frozen=True, rename="camel"):
 
     policy: str
     placement: str
-    numbers: tuple[Middle, ...]
+    numbers: tuple[Quartiles, ...]
     futures: tuple[Future, ...]
 
 

@@ -18,7 +18,7 @@ from restow.reporting.comparison_document import (
     Comparison,
     ComparisonMetadata,
     Difference,
-    Middle,
+    Quartiles,
     Verdict,
 )
 from restow.reporting.comparison_numbers import NUMBERS, ComparedNumber
@@ -32,7 +32,7 @@ _CLEAR: Final = 0.01
 def comparison(metadata: ComparisonMetadata, found: Sequence[tuple[str, str, Sequence[Future]]]) -> Comparison:
     """Return the document about policies: name, placement, and futures by seed; the first is what others are held against."""
     policies = tuple(
-        ComparedPolicy(name, placement, tuple(_middle(each, futures) for each in NUMBERS), tuple(futures))
+        ComparedPolicy(name, placement, tuple(_quartiles(each, futures) for each in NUMBERS), tuple(futures))
         for name, placement, futures in found
     )
     first, *others = policies
@@ -40,11 +40,11 @@ def comparison(metadata: ComparisonMetadata, found: Sequence[tuple[str, str, Seq
     return Comparison(metadata, policies, differences, tuple(_sentences(policies, differences)))
 
 
-def _middle(number: ComparedNumber, futures: Sequence[Future]) -> Middle:
+def _quartiles(number: ComparedNumber, futures: Sequence[Future]) -> Quartiles:
     values = sorted(number.values(futures))
     last = len(values) - 1
     ends = values[last // 4], values[last - last // 4]
-    return Middle(number.name, _finite(_median(values)), *map(_finite, ends))
+    return Quartiles(number.name, _finite(_median(values)), *map(_finite, ends))
 
 
 def _median(values: Sequence[float]) -> float:

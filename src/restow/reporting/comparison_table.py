@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.reporting.comparison_document import ComparedPolicy, Comparison, ComparisonMetadata, Difference, Middle
+    from restow.reporting.comparison_document import (
+        ComparedPolicy,
+        Comparison,
+        ComparisonMetadata,
+        Difference,
+        Quartiles,
+    )
 
 _HEADS: Final = ("", "POLICY", "MEDIAN", "MIDDLE HALF", "FUTURES")
 _STYLES: Final = {"better": "green", "worse": "red", "unclear": "dim", "equal": "dim"}
@@ -63,19 +69,19 @@ def _table(result: Comparison, width: int) -> Iterator[Text]:
 
 
 def _row(number: ComparedNumber, policy: ComparedPolicy, result: Comparison) -> tuple[list[str], str]:
-    middle = next(each for each in policy.numbers if each.number == number.name)
+    quartiles = next(each for each in policy.numbers if each.number == number.name)
     found = difference_of(result, policy, number)
-    half = half_of(middle, number)
+    half = half_of(quartiles, number)
     title = number.title if found is None else ""
     told = "" if found is None else verdict_of(found)
-    return [title, printable(policy.policy), number.text(middle.median), half, told], _STYLES[
+    return [title, printable(policy.policy), number.text(quartiles.median), half, told], _STYLES[
         found.verdict
     ] if found else ""
 
 
-def half_of(middle: Middle, number: ComparedNumber) -> str:
+def half_of(quartiles: Quartiles, number: ComparedNumber) -> str:
     """Say between which numbers half of the futures are; nothing where these are one."""
-    low, high = number.text(middle.lower_quartile), number.text(middle.upper_quartile)
+    low, high = number.text(quartiles.lower_quartile), number.text(quartiles.upper_quartile)
     return f"{low} to {high}" if low != high else ""
 
 

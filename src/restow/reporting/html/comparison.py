@@ -62,14 +62,14 @@ def _numbers(result: Comparison) -> Markup:
         {
             "Number": text(number.title),
             "Policy": text(policy.policy),
-            "Median": text(number.text(middle.median)),
-            "Middle half": text(half_of(middle, number) or "-"),
+            "Median": text(number.text(quartiles.median)),
+            "Middle half": text(half_of(quartiles, number) or "-"),
             "Futures": _verdict(result, policy, number),
         }
         for number in NUMBERS
         for policy in result.policies
-        for middle in policy.numbers
-        if middle.number == number.name
+        for quartiles in policy.numbers
+        if quartiles.number == number.name
     )
     return section("numbers", "Numbers", tag("p", text(HOW), class_="dim"), cards(rows))
 
