@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
@@ -43,12 +43,12 @@ def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int 
     return View(**(shown | changes))  # type: ignore[arg-type]
 
 
-def _answers(nodes: int, pressed: int, silent: int, minute: int) -> list[Answer]:
+def _answers(nodes: int, pressed: int, silent: int, minute: int) -> list[InstantVector]:
     waves = 0.15 * np.sin((np.arange(nodes) + minute) / 5)
     cpu = np.where(np.arange(nodes) < pressed, 0.7 + minute / 300, 0.4) + waves / 3
     memory = 6e9 * (1 - 0.5 * np.abs(waves) / 0.15)
-    first = tuple(Sample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(cpu))
+    first = tuple(VectorSample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(cpu))
     second = tuple(
-        Sample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(memory[: nodes - silent])
+        VectorSample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(memory[: nodes - silent])
     )
-    return [Answer(first, 0.0), Answer(second, 0.0)]
+    return [InstantVector(first, 0.0), InstantVector(second, 0.0)]

@@ -25,7 +25,7 @@ from restow.client.resources import (
     RESOURCES,
     VALIDATING_POLICIES,
     VALIDATING_POLICY_BINDINGS,
-    Resource,
+    ApiResource,
 )
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.admission import PATH
@@ -59,7 +59,7 @@ def container(way):
     return one
 
 
-def right(resource: Resource, verb: str, subresource: str = "") -> tuple[str, str, str]:
+def right(resource: ApiResource, verb: str, subresource: str = "") -> tuple[str, str, str]:
     return resource.group, f"{resource.plural}/{subresource}" if subresource else resource.plural, verb
 
 

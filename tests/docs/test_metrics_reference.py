@@ -9,7 +9,7 @@ import pytest
 from builders.kubedeschedulers import INSTALLED, a_kubedescheduler
 from builders.pressure_views import a_view
 from docs.pages import code_spans, rows, section, text_of
-from restow.client.prometheus import Answer
+from restow.client.prometheus import InstantVector
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.metrics import OperatorMetrics, SyncResult
@@ -96,7 +96,7 @@ def test_every_metric_of_a_scheduler_has_a_row():
 def test_every_metric_of_pressure_has_a_row():
     view = a_view(2, minutes=1)
     metrics = PressureMetrics()
-    metrics.judged(Asked([Answer((), 0), None], {}), view.situation, view.criteria)
+    metrics.judged(Asked([InstantVector((), 0), None], {}), view.situation, view.criteria)
     metrics.written("label", "set", "done")
     assert rows_of(_OF_PRESSURE) == described(metrics.registry)
 

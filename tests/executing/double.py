@@ -158,9 +158,9 @@ class Double:
         if pod is None or pod.uid != task.move.pod.uid:
             return eviction.AlreadyGone("not found")
         if any(self._ready(budget) <= self.budgets[budget] for budget in task.budgets):
-            return eviction.Blocked("no", f"The disruption budget {min(task.budgets)} needs all", None)
+            return eviction.BudgetExhausted("no", f"The disruption budget {min(task.budgets)} needs all", None)
         self.disrupt(name)
-        return eviction.Evicted()
+        return eviction.EvictionAccepted()
 
     def disrupt(self, name: str) -> None:
         """A pod is deleted and, where it has an owner, replaced."""

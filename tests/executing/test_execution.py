@@ -70,7 +70,8 @@ def test_so_many_pods_of_a_workload_go_at_a_time_as_its_limit_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [eviction.Misconfigured("two budgets"), eviction.Denied("add the rule"), eviction.Failed("odd", 400)]
+    "answer",
+    [eviction.Misconfigured("two budgets"), eviction.Denied("add the rule"), eviction.EvictionFailed("odd", 400)],
 )
 def test_a_refusal_that_does_not_pass_ends_the_task(answer: eviction.Outcome) -> None:
     plan = tasks("web", 2)
@@ -92,7 +93,7 @@ def test_after_a_lost_answer_the_pod_is_not_evicted_again() -> None:
     class Deaf(Double):
         async def evict(self, task: Task) -> eviction.Outcome:
             await super().evict(task)
-            return eviction.Unanswered("no answer")
+            return eviction.EvictionUnanswered("no answer")
 
     plan = tasks("web", 1)
     double = Deaf({each.move.pod.name: pod for each, pod in zip(plan, Double.of(plan).pods.values(), strict=True)})
@@ -110,7 +111,7 @@ def test_after_a_lost_answer_nothing_is_given_up_before_it_is_known_what_was_don
         async def evict(self, task: Task) -> eviction.Outcome:
             await super().evict(task)
             self.closed.add("b")
-            return eviction.Unanswered("no answer")
+            return eviction.EvictionUnanswered("no answer")
 
         def pod(self, namespace: str, name: str) -> PodNow | None:
             return a_pod(plan[0]) if name == "web-0" and now() < START + 5 else super().pod(namespace, name)

@@ -135,7 +135,7 @@ def test_a_pod_is_nominated_once_however_late_the_news_come() -> None:
 @pytest.mark.parametrize(
     ("answer", "ending"),
     [
-        (eviction.Blocked("no", "web", None), "Settled"),
+        (eviction.BudgetExhausted("no", "web", None), "Settled"),
         (eviction.Denied("no"), "Failed"),
         (eviction.AlreadyGone("gone"), "Dropped"),
     ],
@@ -159,7 +159,7 @@ def test_while_nobody_knows_whether_a_pod_goes_its_replacement_is_awaited() -> N
 
     async def lost(task: Task) -> eviction.Outcome:
         await evict(task)
-        return eviction.Unanswered("no answer")
+        return eviction.EvictionUnanswered("no answer")
 
     double.evict = lost  # type: ignore[method-assign]
     told = carry_out(double, plan, steering=gates)
@@ -169,7 +169,7 @@ def test_while_nobody_knows_whether_a_pod_goes_its_replacement_is_awaited() -> N
 
 def test_nothing_is_awaited_of_a_pod_that_was_asked_for_in_vain_for_too_long() -> None:
     plan, double, gates = scene()
-    double.answers["web-0"] += [eviction.Unanswered("no answer")] * 50
+    double.answers["web-0"] += [eviction.EvictionUnanswered("no answer")] * 50
     assert endings(carry_out(double, plan, steering=gates, budget=5.0)) == {"web-0": "Failed"}
     assert gates.done[-1] == "withdraw web-0"
     assert not gates.awaited
@@ -200,7 +200,7 @@ def test_nothing_is_awaited_after_a_stop(at: float) -> None:
 def test_nothing_is_awaited_after_nobody_listens_any_more(at: float) -> None:
     """Whoever carries a plan out has failed, or has lost the lease."""
     plan, double, gates = scene(3, limit=3)
-    double.answers["web-0"].append(eviction.Unanswered("no answer"))
+    double.answers["web-0"].append(eviction.EvictionUnanswered("no answer"))
 
     async def cancelled() -> None:
         with pytest.raises(TimeoutError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
@@ -23,8 +23,8 @@ def criteria(*rules: Rule, most: float = 1.0, **missing_data) -> Criteria:
     )
 
 
-def answer(**values: float) -> Answer:
-    return Answer(tuple(Sample(name, value, 0) for name, value in values.items()), 0)
+def answer(**values: float) -> InstantVector:
+    return InstantVector(tuple(VectorSample(name, value, 0) for name, value in values.items()), 0)
 
 
 def nodes(*names: str, **more):

@@ -82,7 +82,7 @@ def test_limits_count_on_over_all_plans_of_a_cycle(decided: Decided, limit: str)
 
 
 def test_a_pod_that_was_given_up_is_not_asked_for_again_in_the_same_cycle(decided: Decided) -> None:
-    refused = eviction.Failed("odd", 400)
+    refused = eviction.EvictionFailed("odd", 400)
     run = Run(a_town(*crowd("web"), *crowd("api"), answers={"api-1": refused})).perform(rules())
     assert run.asked.count("api-1") == 1
     assert run.asked[0] == "api-1"
@@ -122,7 +122,9 @@ def test_a_budget_that_has_room_again_is_used_in_the_same_cycle(decided: Decided
 
 
 def test_in_upstream_placement_nothing_leads_astray(decided: Decided) -> None:
-    town = a_town(*crowd("web"), *crowd("api"), land=lambda _: "n1", answers={"api-1": eviction.Failed("odd", 400)})
+    town = a_town(
+        *crowd("web"), *crowd("api"), land=lambda _: "n1", answers={"api-1": eviction.EvictionFailed("odd", 400)}
+    )
     run = Run(town).perform(rules("upstream"))
     assert decided.moves == [4]
     assert len(run.asked) == 4
@@ -130,7 +132,7 @@ def test_in_upstream_placement_nothing_leads_astray(decided: Decided) -> None:
 
 def test_a_pod_that_was_given_up_makes_room_under_a_limit(decided: Decided) -> None:
     """Only evictions count; the pod is not asked for again, and others go in its place."""
-    town = a_town(*crowd("web"), *crowd("api"), answers={"api-1": eviction.Failed("odd", 400)})
+    town = a_town(*crowd("web"), *crowd("api"), answers={"api-1": eviction.EvictionFailed("odd", 400)})
     run = Run(town).perform(rules("upstream", maxNoOfPodsToEvictTotal=2))
     assert run.asked.count("api-1") == 1
     assert len(run.asked) == 3

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from restow.client.errors import ClientError, Forbidden, missing_right
-from restow.client.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
+from restow.client.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
 from restow.client.server_time import boot_clock
 from restow.client.transport import Api, Call, decoded
 
@@ -70,7 +70,7 @@ class AccessReviews:
         allowed = (await self._create(SUBJECT_ACCESS_REVIEWS, asked)).get("allowed")
         return HTTPStatus.OK if allowed else HTTPStatus.FORBIDDEN
 
-    async def _create(self, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+    async def _create(self, resource: ApiResource, spec: dict[str, Any]) -> dict[str, Any]:
         """The status of a review."""
         review = {"apiVersion": f"{resource.group}/{resource.version}", "kind": resource.kind, "spec": spec}
         call = Call("POST", resource.path(), body=msgspec.json.encode(review))

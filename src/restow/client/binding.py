@@ -29,7 +29,7 @@ from restow.client.errors import (
 )
 from restow.client.leadership import Permit
 from restow.client.objects import PatchKind
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api, Call
 
 _PODS: Final = RESOURCES["Pod"]
@@ -74,27 +74,27 @@ class Elsewhere:
 
 
 @dataclass(slots=True, frozen=True)
-class Gone:
+class PodGone:
     """There is no such pod any more, it is being deleted, or another one has its name."""
 
     message: str
 
 
 @dataclass(slots=True, frozen=True)
-class Refused:
+class BindingRefused:
     """The pod was not bound, and still waits."""
 
     message: str
 
 
 @dataclass(slots=True, frozen=True)
-class Unanswered:
+class BindingUnanswered:
     """No answer: the pod may be bound to the node, now or in a moment. A watch will tell, and asking again is safe."""
 
     message: str
 
 
-Outcome = Bound | Elsewhere | Gone | Refused | Unanswered
+Outcome = Bound | Elsewhere | PodGone | BindingRefused | BindingUnanswered
 
 
 class _PodName(Struct, frozen=True):
@@ -141,13 +141,13 @@ async def bind(api: Api, pod: ObjectRef, node: str, *, permit: Permit) -> Outcom
     except (Conflict, NotFound) as error:
         return await _as_it_is(api, pod, node, error)
     except Unreachable as error:
-        return Unanswered(str(error))
+        return BindingUnanswered(str(error))
     except (NoCredentials, Untrusted) as error:
-        return Refused(str(error))
+        return BindingRefused(str(error))
     except Forbidden as error:
-        return Refused(missing_right(error, _PODS, ("create",), "binding"))
+        return BindingRefused(missing_right(error, _PODS, ("create",), "binding"))
     except ApiError as error:
-        return Unanswered(error.message) if error.status in _UNKNOWN else Refused(error.message)
+        return BindingUnanswered(error.message) if error.status in _UNKNOWN else BindingRefused(error.message)
     return Bound()
 
 
@@ -156,16 +156,16 @@ async def _as_it_is(api: Api, pod: ObjectRef, node: str, refusal: ApiError) -> O
     try:
         found = await objects.get(api, _PODS, pod.namespace, pod.name, _Found)
     except NotFound:
-        return Gone(refusal.message)
+        return PodGone(refusal.message)
     except ClientError:
-        return Unanswered(refusal.message)
+        return BindingUnanswered(refusal.message)
     if found.metadata.uid != pod.uid or found.metadata.deletion_timestamp is not None:
-        return Gone(refusal.message)
+        return PodGone(refusal.message)
     if found.spec.node_name == node:
         return Bound()
     if found.spec.node_name:
         return Elsewhere(found.spec.node_name, refusal.message)
-    return Refused(refusal.message)
+    return BindingRefused(refusal.message)
 
 
 # Source: VolumeBinding, Kubernetes 1.36: the provisioner of a claim with WaitForFirstConsumer waits for the annotation, and
@@ -189,7 +189,7 @@ async def claim_volume(api: Api, volume: ObjectRef, claim: ObjectRef, *, permit:
     await _change(api, _VOLUMES, volume, {"metadata": metadata, "spec": {"claimRef": reference}}, permit)
 
 
-async def _change(api: Api, resource: Resource, thing: ObjectRef, change: object, permit: Permit) -> None:
+async def _change(api: Api, resource: ApiResource, thing: ObjectRef, change: object, permit: Permit) -> None:
     await patiently(
         lambda: objects.patch(api, resource, thing.namespace, thing.name, change, kind=PatchKind.MERGE, permit=permit)
     )

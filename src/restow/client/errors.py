@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.server_time import http_date
 from restow.kube.excerpts import LONGEST, excerpt
 
@@ -174,7 +174,7 @@ def _seconds(header: str | None, now: float) -> float | None:
     return None if until is None else max(0.0, until - now)
 
 
-def missing_right(error: ApiError, resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
+def missing_right(error: ApiError, resource: ApiResource, verbs: Sequence[str], subresource: str = "") -> str:
     """One sentence: who may not do what, and the rule that permits it; the server's words where it says something else."""
     user = _USER.search(error.answer)
     if user is None:

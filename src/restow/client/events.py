@@ -55,7 +55,7 @@ class Regarding(Struct, frozen=True, rename="camel"):
     api_version: str = "v1"
 
 
-class Series(Struct, frozen=True, rename="camel"):
+class EventSeries(Struct, frozen=True, rename="camel"):
     """How often an event was repeated."""
 
     count: int
@@ -75,7 +75,7 @@ class Event(Struct, frozen=True, rename="camel"):
     note: str
     type: Literal["Normal", "Warning"]
     related: Regarding | None = None
-    series: Series | None = None
+    series: EventSeries | None = None
     api_version: str = "events.k8s.io/v1"
     kind: str = "Event"
 
@@ -113,7 +113,7 @@ class _Written:
 
 
 @dataclass(slots=True)
-class Recorder:
+class EventRecorder:
     """Use as an asynchronous context: leaving it writes what still waits, for ``FAREWELL`` seconds at most."""
 
     api: Api
@@ -185,7 +185,7 @@ class Recorder:
 
     async def _repeated(self, event: Event) -> Event:
         count = event.series.count + 1 if event.series is not None else 2
-        again = msgspec.structs.replace(event, series=Series(count, micro_time(time.time())))
+        again = msgspec.structs.replace(event, series=EventSeries(count, micro_time(time.time())))
         try:
             return await self._patiently(again, new=False)
         except NotFound:

@@ -29,7 +29,7 @@ from restow.client.errors import (
     Untrusted,
 )
 from restow.client.listing import EVERYTHING, Selection, pages
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.client.watching import Bookmark, Deleted, Watched, watch
 
@@ -101,7 +101,9 @@ class _Place:
         return Interrupted(error, STREAMS.wait(self.failures, getattr(error, "retry_after", None)))
 
 
-async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[WatchEvent, None]:
+async def follow(
+    api: Api, resource: ApiResource, selection: Selection = EVERYTHING
+) -> AsyncGenerator[WatchEvent, None]:
     """Every object, then every change, for ever; Forbidden, NotFound and other refusals are raised.
 
     Who stops before the end closes it (``contextlib.aclosing``), or the connection stays open.
@@ -128,7 +130,9 @@ async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING
         await asyncio.sleep(interrupted.pause)
 
 
-async def _once(api: Api, resource: Resource, selection: Selection, place: _Place) -> AsyncGenerator[WatchEvent, None]:
+async def _once(
+    api: Api, resource: ApiResource, selection: Selection, place: _Place
+) -> AsyncGenerator[WatchEvent, None]:
     """The list, if there is no version to go on from, and one stream."""
     was_away = place.version is not None and place.failures > 1
     if place.version is None:

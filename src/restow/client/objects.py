@@ -10,7 +10,7 @@ import msgspec
 
 from restow.client.errors import BadRequest, ClientError, Conflict
 from restow.client.leadership import Permit
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api, Call, decoded
 from restow.kube import nulls
 
@@ -37,18 +37,18 @@ class PatchKind(Enum):
     JSON = "application/json-patch+json"
 
 
-async def get(api: Api, resource: Resource, namespace: str, name: str, type: type[T]) -> T:
+async def get(api: Api, resource: ApiResource, namespace: str, name: str, type: type[T]) -> T:
     """The object; NotFound if there is none."""
     decoder = msgspec.json.Decoder(type)
     return await api.read(resource.path(namespace, name), {}, lambda body: nulls.decode(decoder, body))
 
 
-async def find(api: Api, resource: Resource, namespace: str, name: str) -> None:
+async def find(api: Api, resource: ApiResource, namespace: str, name: str) -> None:
     """See that there is an object, whatever it holds; NotFound if there is none."""
     await api.read(resource.path(namespace, name), {}, lambda _: None)
 
 
-async def create(api: Api, resource: Resource, namespace: str, value: T, *, permit: Permit | None = None) -> T:
+async def create(api: Api, resource: ApiResource, namespace: str, value: T, *, permit: Permit | None = None) -> T:
     """The object as the server has made it; Conflict if there is one of that name."""
     call = Call("POST", resource.path(namespace), body=msgspec.json.encode(value))
     return _answer(await api.send(call, permit=permit), value, call)
@@ -56,7 +56,7 @@ async def create(api: Api, resource: Resource, namespace: str, value: T, *, perm
 
 async def replace(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     value: T,
@@ -75,7 +75,7 @@ async def replace(
 
 async def patch(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     change: Any,
@@ -98,7 +98,7 @@ async def patch(
 
 async def apply(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     value: T,
@@ -121,7 +121,7 @@ async def apply(
 
 async def delete(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     *,

@@ -52,7 +52,7 @@ class WrongFormError(QueryError):
 
 
 @dataclass(slots=True, frozen=True)
-class Sample:
+class VectorSample:
     """One series of an instant vector; ``instance`` is empty where it has no such label, and ``value`` may be NaN."""
 
     instance: str
@@ -63,10 +63,10 @@ class Sample:
 
 
 @dataclass(slots=True, frozen=True)
-class Answer:
+class InstantVector:
     """What a query came to; ``at`` is what the clock of Prometheus said then, so that ours does not count."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[VectorSample, ...]
     at: float
 
 
@@ -144,12 +144,12 @@ def server_at(
     return Endpoint(server=server, credentials=own, proxy=proxy_for(server, environ), origin=origin)
 
 
-async def query(prometheus: Api, promql: str) -> Answer:
+async def query(prometheus: Api, promql: str) -> InstantVector:
     """What a query comes to now; QueryError for one that cannot be used, other ClientErrors for all else."""
     return await _asked(prometheus, promql, "vector", _newest)
 
 
-async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> Answer:
+async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> InstantVector:
     """What a query came to every ``step`` seconds of so many, the samples of each series in order; errors as ``query``.
 
     It is asked as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
@@ -157,13 +157,15 @@ async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -
     return await _asked(prometheus, f"({promql}\n)[{seconds}s:{step}s]", "matrix", _all)
 
 
-async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[Sample]]) -> Answer:
+async def _asked(
+    prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[VectorSample]]
+) -> InstantVector:
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
         data = await prometheus.up_to(bodies.QUERY).read(_QUERY, {"query": promql}, _data)
         if data.result_type != form:
             raise WrongFormError(data.result_type)
-        return Answer(tuple(samples(data.result)), prometheus.server_time.now())
+        return InstantVector(tuple(samples(data.result)), prometheus.server_time.now())
     except BadRequest as refused:
         raise QueryError(f"{where} refuses the query: {refused.message}") from refused
     except ApiError as refused:
@@ -172,26 +174,26 @@ async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw
         raise ClientError(f"{where} answered what is no instant {form}: {excerpt(error)}") from error
 
 
-def _newest(result: Raw) -> Iterator[Sample]:
+def _newest(result: Raw) -> Iterator[VectorSample]:
     for each in msgspec.json.decode(result, type=list[_Series]):
         yield _sample(each.metric.get("instance", ""), each.value)
 
 
-def _all(result: Raw) -> Iterator[Sample]:
+def _all(result: Raw) -> Iterator[VectorSample]:
     for series in msgspec.json.decode(result, type=list[_Range]):
         instance = series.metric.get("instance", "")
         yield from (_sample(instance, each) for each in series.values)
 
 
-def _sample(instance: str, point: Any) -> Sample:
+def _sample(instance: str, point: Any) -> VectorSample:
     """A pair of time and text as a sample."""
     match point:
         case (int() | float() as at, str(value)):
             try:
-                return Sample(instance, parse_float(value), float(at))
+                return VectorSample(instance, parse_float(value), float(at))
             except (ValueError, OverflowError):
                 pass
-    return Sample(instance, math.nan, 0.0)
+    return VectorSample(instance, math.nan, 0.0)
 
 
 def _data(body: bytes) -> _Data:

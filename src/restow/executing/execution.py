@@ -296,25 +296,25 @@ class _Run:
     async def _answered(self, task: Task, answer: eviction.Outcome) -> None:
         """Do what the API server's answer requires."""
         match answer:
-            case eviction.Evicted():
+            case eviction.EvictionAccepted():
                 await self._follow(task)
             case eviction.AlreadyGone(message) if task.number not in self._unsure:
                 self._report(Dropped(task, message, OutcomeCode.GONE))
             case eviction.AlreadyGone():
                 await self._follow(task)
-            case eviction.Blocked(message, budget, pause):
+            case eviction.BudgetExhausted(message, budget, pause):
                 self._wait_for_room(task, budget or message, pause)
             case eviction.Busy(message, _) if self._is_request(task, message):
                 self._with.memory.request(task, elapsed())
                 self._report(Requested(task))
             case eviction.Busy(message, pause):
                 self._put_off(task, Failed(task, message), message, pause)
-            case eviction.Unanswered(message):
+            case eviction.EvictionUnanswered(message):
                 self._unsure.setdefault(task.number, elapsed())
                 self._put_off(task, Failed(task, message), message, None)
             case eviction.Unconfirmed(message):
                 self._report(Dropped(task, message, OutcomeCode.UNCONFIRMED))
-            case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
+            case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.EvictionFailed(message):
                 self._report(Failed(task, message))
 
     async def _announce(self, task: Task) -> str | None:
@@ -329,7 +329,7 @@ class _Run:
                 self._patience.add(patience)
                 return await self._with.evicting.evict(task)
         except TimeoutError:
-            return eviction.Unanswered(f"the API server did not answer within {LAST_ANSWERS:.0f} s of the stop")
+            return eviction.EvictionUnanswered(f"the API server did not answer within {LAST_ANSWERS:.0f} s of the stop")
         finally:
             self._patience.discard(patience)
 

@@ -84,5 +84,5 @@ class ApiEvictions:
     async def evict(self, task: Task) -> eviction.Outcome:
         """The API server's answer."""
         pod = task.move.pod
-        target = eviction.Target(pod.namespace, pod.name, pod.uid)
+        target = eviction.EvictionTarget(pod.namespace, pod.name, pod.uid)
         return await eviction.evict(self.api, target, permit=self.permit, grace_period=self.grace_period)

@@ -23,7 +23,7 @@ from restow.client import objects
 from restow.client.connection import SERVICE_ACCOUNT, open_session
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile, bearer
 from restow.client.errors import ClientError
-from restow.client.prometheus import Answer, Authorities, WrongFormError, query, query_history, server_at
+from restow.client.prometheus import Authorities, InstantVector, WrongFormError, query, query_history, server_at
 from restow.client.proxies import is_http
 from restow.client.resources import SECRETS
 from restow.client.transport import Api
@@ -118,7 +118,7 @@ async def _result(server: Api, promql: str, settings: UsageSettings | None) -> Q
     return QueryResult(server.server_time.now(), problem=f"{NO_USAGE}: {text}")
 
 
-async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> Answer:
+async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> InstantVector:
     if settings is None or not settings.reach:
         return await query(server, promql)
     return await query_history(server, promql, settings.reach // SECOND, settings.spacing // SECOND)

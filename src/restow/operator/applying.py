@@ -16,7 +16,7 @@ from restow.client import objects
 from restow.client.errors import BadRequest, NotFound
 from restow.client.leadership import Permit
 from restow.client.listing import Selection, all_objects
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.operator.objects import DEPLOYMENTS, JOBS, SELECTOR, WRITTEN, Object, resource_for
 from restow.running.logs import Log
@@ -53,7 +53,7 @@ async def made_objects(api: Api, namespace: str) -> dict[Key, Object]:
     return {key_of(each): each for resource in WRITTEN for each in await _made(api, resource, namespace)}
 
 
-async def _made(api: Api, resource: Resource, namespace: str) -> list[Object]:
+async def _made(api: Api, resource: ApiResource, namespace: str) -> list[Object]:
     selection = Selection(namespace if resource.namespaced else "", labels=SELECTOR)
     try:
         found = await all_objects(api, resource, selection)

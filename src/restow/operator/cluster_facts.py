@@ -13,7 +13,7 @@ import msgspec
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.listing import Selection, readable_objects
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api
 from restow.operator.facts import KUBEVIRT_LABEL, Facts, PrometheusRoute
 from restow.operator.guards import guards, is_in_force
@@ -65,7 +65,7 @@ async def _groups(api: Api) -> set[str]:
     return {each["name"] for each in listed.get("groups", ())}
 
 
-async def _serves(api: Api, resource: Resource) -> bool:
+async def _serves(api: Api, resource: ApiResource) -> bool:
     try:
         served = await api.read(f"/apis/{resource.group}/{resource.version}", {}, _object)
     except NotFound:
@@ -73,7 +73,7 @@ async def _serves(api: Api, resource: Resource) -> bool:
     return any(each["name"] == resource.plural for each in served.get("resources", ()))
 
 
-async def _spec(api: Api, resource: Resource) -> Object:
+async def _spec(api: Api, resource: ApiResource) -> Object:
     """Return the spec of OpenShift's one object of a kind; nothing where there is none."""
     try:
         found = await objects.get(api, resource, "", NAME, Object)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.listing import all_objects
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api
 from restow.operator.applying import made_objects
 from restow.operator.guards import GUARDS
@@ -96,7 +96,7 @@ async def operator(api: Api, namespace: str) -> list[Item]:
     return found
 
 
-async def present(api: Api, step: Step, resource: Resource, name: str, namespace: str = "") -> list[Item]:
+async def present(api: Api, step: Step, resource: ApiResource, name: str, namespace: str = "") -> list[Item]:
     """Return an object, if it is there."""
     try:
         await objects.find(api, resource, namespace, name)
@@ -105,7 +105,7 @@ async def present(api: Api, step: Step, resource: Resource, name: str, namespace
     return [Item(step, resource.kind, name, namespace)]
 
 
-def resource_of_item(item: Item) -> Resource:
+def resource_of_item(item: Item) -> ApiResource:
     """Return where an item lives in the API."""
     known = {
         each.kind: each

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
+from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BINDINGS, ApiResource
 from restow.operator.resource import API_VERSION, KIND, KubeDescheduler
 
 Object = dict[str, Any]
@@ -50,12 +50,12 @@ def _owner(owner: KubeDescheduler) -> Object:
     return {"apiVersion": API_VERSION, "kind": KIND, "name": metadata.name, "uid": metadata.uid}
 
 
-def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> Resource:
+def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> ApiResource:
     """Return a kind that only an operator knows."""
-    return Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=Object)
+    return ApiResource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=Object)
 
 
-def plain(resource: Resource) -> Resource:
+def plain(resource: ApiResource) -> ApiResource:
     """Return a kind with its objects as they are written."""
     return msgspec.structs.replace(resource, type=Object)
 
@@ -94,6 +94,6 @@ _BY_KIND: Final = {each.kind: each for each in WRITTEN}
 SELECTOR: Final = ",".join(f"{name}={value}" for name, value in LABELS.items())
 
 
-def resource_for(thing: Object) -> Resource:
+def resource_for(thing: Object) -> ApiResource:
     """Return where an object that an operator makes lives in the API."""
     return _BY_KIND[thing["kind"]]

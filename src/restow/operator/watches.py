@@ -15,7 +15,7 @@ import aiohttp
 import kopf
 
 from restow.client.errors import ClientError, NoCredentials
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import TIME_OUT, Api
 from restow.operator.objects import KUBEDESCHEDULERS, SELECTOR, WRITTEN
 from restow.operator.resource import NAME
@@ -149,7 +149,7 @@ def _is_ours(name: str | None, **_: Any) -> bool:
     return name == NAME
 
 
-def _names(resource: Resource) -> tuple[str, ...]:
+def _names(resource: ApiResource) -> tuple[str, ...]:
     return resource.group, resource.version, resource.plural
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from restow.client.prometheus import Answer
+from restow.client.prometheus import InstantVector
 from restow.kube.duration import format_duration
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Change, Mark, label_change, taint_change
@@ -56,7 +56,7 @@ class PressureCheck(Struct, frozen=True, rename="camel"):
 
 
 def check(
-    rules: Sequence[Rule], answers: Sequence[Answer], listed: Sequence[MarkedNode], mark: Mark, most: float
+    rules: Sequence[Rule], answers: Sequence[InstantVector], listed: Sequence[MarkedNode], mark: Mark, most: float
 ) -> PressureCheck:
     """Return what the rules would do; ``most`` is the share of nodes that one rule may mark."""
     found = assess(Criteria(rules, mark, most, MissingDataPolicy(grace=0)), None, listed, answers, 0)

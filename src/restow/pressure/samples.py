@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from restow.client.errors import ClientError
-from restow.client.prometheus import Answer, Sample, query
+from restow.client.prometheus import InstantVector, VectorSample, query
 from restow.client.transport import Api
 from restow.cluster.amounts import LARGEST
 from restow.cluster.usage_history import Series
@@ -47,7 +47,7 @@ class NodeValues:
 class Asked:
     """What became of the queries, by rule: an answer, or None and why there is none."""
 
-    answers: Sequence[Answer | None]
+    answers: Sequence[InstantVector | None]
     #: By the rule's name.
     failures: dict[str, str]
 
@@ -70,7 +70,7 @@ class NodeRanges:
     unusable: int
 
 
-def join(answer: Answer, index: Mapping[str, int], nodes: int) -> NodeValues:
+def join(answer: InstantVector, index: Mapping[str, int], nodes: int) -> NodeValues:
     """Return the values of so many nodes; ``index`` knows the position of a node by each of its names."""
     values = np.full(nodes, math.nan)
     unusable: dict[int, str] = {}
@@ -112,7 +112,7 @@ def unmatched_instances(joined: Iterable[NodeValues]) -> list[str]:
     return sorted({instance for each in joined for instance in each.unmatched})
 
 
-def _problem(sample: Sample, at: float) -> str:
+def _problem(sample: VectorSample, at: float) -> str:
     if not math.isfinite(sample.value):
         return "not a number"
     return "an old sample" if at - sample.at > STALE_AFTER else ""
@@ -126,14 +126,16 @@ async def ask(prometheus: Api, rules: Sequence[Rule]) -> Asked:
     return Asked([None if isinstance(each, str) else each for each in found], failures)
 
 
-async def _answer(prometheus: Api, rule: Rule) -> Answer | str:
+async def _answer(prometheus: Api, rule: Rule) -> InstantVector | str:
     try:
         return await query(prometheus, rule.query)
     except ClientError as error:
         return str(error)
 
 
-def ranges(answer: Answer, index: Mapping[str, int], nodes: Sequence[str], *, per_unit: int, query: str) -> NodeRanges:
+def ranges(
+    answer: InstantVector, index: Mapping[str, int], nodes: Sequence[str], *, per_unit: int, query: str
+) -> NodeRanges:
     """The series of nodes by their names; ``index`` knows the position of a node by each of its names and addresses.
 
     A sample of 1 is so many of the amounts of ``cluster.amounts``: 1000 for cores, 1 for bytes.
@@ -153,7 +155,7 @@ def ranges(answer: Answer, index: Mapping[str, int], nodes: Sequence[str], *, pe
     )
 
 
-def _positions(answer: Answer, index: Mapping[str, int]) -> Mapping[str, int | None]:
+def _positions(answer: InstantVector, index: Mapping[str, int]) -> Mapping[str, int | None]:
     instances = dict.fromkeys(sample.instance for sample in answer.samples)
     return {instance: position_of(instance, index) for instance in instances}
 

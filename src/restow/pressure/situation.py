@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.client.prometheus import Answer
+from restow.client.prometheus import InstantVector
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import (
     BoolArray,
@@ -95,7 +95,7 @@ def assess(
     criteria: Criteria,
     before: Situation | None,
     known: Iterable[MarkedNode],
-    answers: Sequence[Answer | None],
+    answers: Sequence[InstantVector | None],
     now: int,
 ) -> Situation:
     """Return the situation after an answer to each rule's query, or None where there was none.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from restow.client.events import Recorder
+from restow.client.events import EventRecorder
 from restow.client.leadership import Permit
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.executing.deciding import Before, Decision, Rules, decide
@@ -75,7 +75,7 @@ class Cycles:
     memory: Memory
     log: Log
     metrics: Metrics
-    events: Recorder | None
+    events: EventRecorder | None
     tracing: Tracing
     #: What time it is in the cluster.
     clock: Clock

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.events import Occurrence, Recorder, Regarding
+from restow.client.events import EventRecorder, Occurrence, Regarding
 from restow.descheduling.arbiter import Refused
 from restow.descheduling.cycle import Cycle, plugins_in_order
 from restow.descheduling.namespace_opt_out import namespace_notes
@@ -67,7 +67,7 @@ class Reporter:
     log: Log
     metrics: Metrics
     #: None in a dry run, which writes nothing.
-    events: Recorder | None
+    events: EventRecorder | None
     policy: Policy
     #: Evictions by strategy.
     evicted: Counter[PluginRef] = field(init=False, default_factory=Counter)

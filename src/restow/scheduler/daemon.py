@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from random import Random, random
 from typing import Any, Final
 
-from restow.client.binding import Bound, Elsewhere, Gone, ObjectRef, Refused
+from restow.client.binding import BindingRefused, Bound, Elsewhere, ObjectRef, PodGone
 from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.cluster.pods import NO_POD, PENDING
@@ -254,13 +254,13 @@ class SchedulerDaemon:
         """Bind a pod that is assumed to be on a node; where that fails it waits again, unless it needs no node any more."""
         announced = None if needs is None else ""
         problem = "" if needs is None else await self._prepare(trial, node, needs, permit)
-        outcome = Refused(problem) if problem else await self._ask_to_bind(trial, node, permit)
+        outcome = BindingRefused(problem) if problem else await self._ask_to_bind(trial, node, permit)
         if isinstance(outcome, Bound):
             self.queue.delete(trial.queued.key)
             self._observer.attempted(trial.ended(_now(), Result.SCHEDULED, node=node))
             return
         self._give_back(trial)
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, BindingRefused):
             rejection = Rejection(message=outcome.message, is_error=True, nominated_node=announced)
             await self._put_back(trial, rejection, permit, node)
         else:
@@ -268,7 +268,9 @@ class SchedulerDaemon:
             self._requeue(trial, frozenset())
             self._observer.attempted(trial.ended(_now(), Result.ERROR, node=node, message=outcome.message))
 
-    async def _ask_to_bind(self, trial: Trial, node: str, permit: Permit) -> Bound | Elsewhere | Gone | Refused:
+    async def _ask_to_bind(
+        self, trial: Trial, node: str, permit: Permit
+    ) -> Bound | Elsewhere | PodGone | BindingRefused:
         began = _now()
         outcome = await self._requests.bind(trial.pod, node, permit)
         trial.timing.parts["Bind", "", "Success" if isinstance(outcome, Bound) else "Error"] = _now() - began

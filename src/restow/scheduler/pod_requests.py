@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.back_off import BackOff
-from restow.client.binding import Bound, Elsewhere, Gone, ObjectRef, Outcome, Refused, Unanswered, bind
+from restow.client.binding import BindingRefused, BindingUnanswered, Bound, Elsewhere, ObjectRef, Outcome, PodGone, bind
 from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
 from restow.client.leadership import Permit
 from restow.client.objects import find
@@ -36,14 +36,14 @@ class PodRequests:
     #: What each pod was last told of its scheduling, by uid.
     _told: dict[str, Said] = field(default_factory=dict)
 
-    async def bind(self, pod: ObjectRef, node: str, permit: Permit) -> Bound | Elsewhere | Gone | Refused:
+    async def bind(self, pod: ObjectRef, node: str, permit: Permit) -> Bound | Elsewhere | PodGone | BindingRefused:
         """Bind a pod to a node, and return when it is known what came of it."""
         tries = 0
         while True:
             if not await self._is_there(node):
-                return Refused(f'node "{node}" is gone')
+                return BindingRefused(f'node "{node}" is gone')
             outcome = await self._ask(pod, node, permit)
-            if not isinstance(outcome, Unanswered):
+            if not isinstance(outcome, BindingUnanswered):
                 self._told.pop(pod.uid, None)
                 return outcome
             tries += 1
@@ -93,15 +93,15 @@ class PodRequests:
         try:
             return await bind(self.api, pod, node, permit=permit)
         except NotPermitted as error:
-            return Refused(str(error))
+            return BindingRefused(str(error))
         except ClientError as error:
-            return Refused(str(error))
+            return BindingRefused(str(error))
 
-    def _seen(self, pod: ObjectRef, node: str) -> Bound | Elsewhere | Gone | None:
+    def _seen(self, pod: ObjectRef, node: str) -> Bound | Elsewhere | PodGone | None:
         """What the watch tells of a pod; None where it tells nothing new."""
         seen = self.live.pod(pod.namespace, pod.name)
         if seen is None or seen.uid != pod.uid:
-            return Gone("the pod is gone")
+            return PodGone("the pod is gone")
         if seen.node is None:
             return None
         return Bound() if seen.node == node else Elsewhere(seen.node, f'the pod is bound to node "{seen.node}"')

@@ -21,7 +21,7 @@ import msgspec
 from aiohttp import web
 
 from restow.client.access import AccessReviews
-from restow.client.binding import Bound, ObjectRef, Outcome, Refused, Unanswered
+from restow.client.binding import BindingRefused, BindingUnanswered, Bound, ObjectRef, Outcome
 from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.transport import Api
@@ -179,7 +179,7 @@ async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, l
         def told(pod: ObjectRef, node: str, outcome: Outcome) -> None:
             if isinstance(outcome, Bound):
                 reporter.bound(pod, random.name, node)
-            elif isinstance(outcome, Refused | Unanswered):
+            elif isinstance(outcome, BindingRefused | BindingUnanswered):
                 reporter.failed(pod, random.name, Result.ERROR, f"binding to {node} failed: {outcome.message}")
 
         chance = Random(random.seed)  # noqa: S311 - spreads pods, keeps no secret

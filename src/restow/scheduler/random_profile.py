@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from random import Random
 from typing import Any
 
-from restow.client.binding import ObjectRef, Outcome, Refused, Unanswered, bind
+from restow.client.binding import BindingRefused, BindingUnanswered, ObjectRef, Outcome, bind
 from restow.client.following import Changed, Listed, Removed, follow
 from restow.client.leadership import Permit
 from restow.client.listing import Selection
@@ -35,7 +35,7 @@ async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit
             for pod in [each for each in pods.values() if ready and each.spec.scheduling_gates is ABSENT]:
                 ref, node = ObjectRef(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid), chance.choice(ready)
                 told(ref, node, outcome := await bind(api, ref, node, permit=permit))
-                if not isinstance(outcome, Refused | Unanswered):
+                if not isinstance(outcome, BindingRefused | BindingUnanswered):
                     pods.pop(ref.uid, None)
 
 

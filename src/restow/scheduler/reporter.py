@@ -24,7 +24,7 @@ _DETAILS: Final = 2
 
 
 class Records(Protocol):
-    """Takes events; ``client.events.Recorder`` is one."""
+    """Takes events; ``client.events.EventRecorder`` is one."""
 
     def record(self, occurrence: Occurrence, /) -> None:
         """Say that something happened; returns at once and never fails."""
