@@ -18,9 +18,9 @@ from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
 from restow.executing.execution import Execution
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import ENDINGS, Outcome
-from restow.executing.settings import Settings
+from restow.executing.settings import ExecutionSettings
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.task import Task
 from restow.kube.objects import Condition, OwnerReference
@@ -225,14 +225,14 @@ def a_pod(task: Task) -> PodNow:
 def an_execution(
     double: Double,
     *,
-    memory: Memory | None = None,
+    memory: EvictionHistory | None = None,
     permit: Permit = always,
     clock: Callable[[], float] = now,
     steering: Steers | None = None,
     **settings: Any,
 ) -> Execution:
     steers = steering or NoSteering()
-    return Execution(double, double, permit, Settings(**settings), memory or Memory(), clock, steers)
+    return Execution(double, double, permit, ExecutionSettings(**settings), memory or EvictionHistory(), clock, steers)
 
 
 async def outcomes(execution: Execution, tasks: Iterable[Task]) -> list[Outcome]:

@@ -10,7 +10,7 @@ import pytest
 from executing.double import LATENCY, START, Double, an_execution, endings, messages, outcomes, tasks, virtually
 from restow.client import eviction
 from restow.cluster.pods_now import PodNow
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import Dropped, Outcome, Unverified
 from restow.executing.task import Task
 
@@ -97,7 +97,7 @@ def test_a_replacement_that_nobody_could_see_come_is_not_called_missing() -> Non
         def _create(self, old: PodNow, keeps: bool) -> None:
             pass
 
-    plan, memory = tasks("web", 1), Memory()
+    plan, memory = tasks("web", 1), EvictionHistory()
     told = carried_out(Idle(Double.of(plan).pods), plan, "Pod", memory=memory)
     assert endings(told) == {"web-0": "Unverified"}
     assert messages(told, Unverified) == ["nobody knows of Pod"]

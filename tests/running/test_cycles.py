@@ -14,7 +14,7 @@ from executing.double import a_task
 from restow.client import eviction
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.limits import PriorEviction
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 from restow.running.offering import Choice
@@ -96,7 +96,7 @@ def test_a_pod_that_was_given_up_is_not_asked_for_again_in_the_same_cycle(decide
 
 def test_a_workload_that_is_left_alone_takes_nobody_else_with_it(decided: Decided) -> None:
     """The plan is made without it, and says so once."""
-    town, memory = a_town(*crowd("web"), *crowd("api")), Memory()
+    town, memory = a_town(*crowd("web"), *crowd("api")), EvictionHistory()
     api = replace(a_task("api-1", "api"), workload=uid_of("ReplicaSet", "default", "api"))
     memory.note_failed_prediction(api, 0.0, "new-1 came back to n0")
     run = Run(town, memory=memory).perform(rules())

@@ -99,7 +99,7 @@ _question: Final = msgspec.json.Decoder(_Question)
 _pod: Final = msgspec.json.Decoder(_Pod)
 
 
-class Answer(NamedTuple):
+class ReviewResponse(NamedTuple):
     """An AdmissionReview to send."""
 
     review: bytes
@@ -152,7 +152,7 @@ class Announced:
                 self._owners = _owners(news, self._owners)
 
 
-def answer(review: bytes, awaits: Callable[[str], bool]) -> Answer:
+def answer(review: bytes, awaits: Callable[[str], bool]) -> ReviewResponse:
     """Admit what an AdmissionReview asks about, gated if it is a new pod of a controller (a uid) that is awaited."""
     try:
         request = nulls.decode(_question, review).request
@@ -197,8 +197,8 @@ def _gating(pod: _Pod) -> dict[str, Any]:
     return {"op": "add", "path": "/spec/schedulingGates", "value": [gate]}
 
 
-def _written(response: _Response) -> Answer:
-    return Answer(msgspec.json.encode(_Answered(response)), bool(response.patch))
+def _written(response: _Response) -> ReviewResponse:
+    return ReviewResponse(msgspec.json.encode(_Answered(response)), bool(response.patch))
 
 
 def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:

@@ -23,7 +23,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 
 
 @dataclass(slots=True, frozen=True)
-class Rules:
+class CycleRules:
     """The policy and options that cycles are decided by."""
 
     policy: Policy
@@ -53,7 +53,7 @@ class Before:
 
 
 @dataclass(slots=True, frozen=True)
-class Decision:
+class CycleDecision:
     """The decision on one snapshot."""
 
     cycle: Cycle
@@ -66,8 +66,8 @@ class Decision:
 
 
 def decide(
-    cluster: Cluster, rules: Rules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
-) -> Decision:
+    cluster: Cluster, rules: CycleRules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
+) -> CycleDecision:
     """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers and the policy wants.
 
     InputError for what a policy names and is not there.
@@ -85,7 +85,7 @@ def decide(
         excluded=excluded,
     )
     tasks = tasks_of(cycle, policy)
-    return Decision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
+    return CycleDecision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
 
 
 def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:

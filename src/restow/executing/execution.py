@@ -22,7 +22,7 @@ from restow.client.leadership import Permit
 from restow.descheduling.namespace_opt_out import withheld
 from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.following import Following
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import (
     ENDINGS,
     UNFULFILLED,
@@ -32,10 +32,10 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Outcome,
+    Postponed,
     Requested,
-    Waiting,
 )
-from restow.executing.places import Places
+from restow.executing.places import FreePlaces
 from restow.executing.revalidation import (
     gone,
     joined,
@@ -46,7 +46,7 @@ from restow.executing.revalidation import (
     unknown,
     vetoed,
 )
-from restow.executing.settings import Clock, Settings, closed, elapsed
+from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
@@ -55,7 +55,7 @@ from restow.policies.codes import OutcomeCode
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 #: After these, the cluster is not as the plan assumes for later moves.
-_ASTRAY = (Waiting, *UNFULFILLED)
+_ASTRAY = (Postponed, *UNFULFILLED)
 #: The answer of a webhook that does not allow the eviction but moves the pod itself. Source: Descheduler 0.36, evictions.
 _IN_BACKGROUND = "Eviction triggered evacuation"
 #: Between two looks whether a budget has room (seconds), and after how many looks a waiting pod is reported.
@@ -76,8 +76,8 @@ class Execution:
     view: ClusterView
     evicting: Evicting
     permit: Permit
-    settings: Settings
-    memory: Memory
+    settings: ExecutionSettings
+    memory: EvictionHistory
     clock: Clock
     steering: Steers = field(default_factory=NoSteering)
     #: Spreads repeated requests.
@@ -116,7 +116,7 @@ class _Run:
         tasks = tuple(tasks)
         self._queue = EvictionQueue(tasks, self._pace)
         self._following = Following(
-            execution.view, execution.memory, execution.settings, execution.steering, Places(tasks)
+            execution.view, execution.memory, execution.settings, execution.steering, FreePlaces(tasks)
         )
         self._outcomes: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
@@ -347,7 +347,7 @@ class _Run:
         if not self._queue.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
         if self._looks[task.number] >= _LOOKS_BEFORE_REPORT:
-            self._report_once(Waiting(task, f"The disruption budget {full[0]} allows no more disruptions"))
+            self._report_once(Postponed(task, f"The disruption budget {full[0]} allows no more disruptions"))
         self._changed.set()
         return True
 
@@ -367,13 +367,13 @@ class _Run:
         if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._report(ending)
             return False
-        self._report_once(Waiting(task, message))
+        self._report_once(Postponed(task, message))
         if self._stopped is not None and self._stopped.code == OutcomeCode.STOPPED:
             self._queue.hurry()
         self._changed.set()
         return True
 
-    def _report_once(self, waiting: Waiting) -> None:
+    def _report_once(self, waiting: Postponed) -> None:
         if waiting.task.number not in self._waiting:
             self._waiting.add(waiting.task.number)
             self._report(waiting)

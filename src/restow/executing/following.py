@@ -13,11 +13,21 @@ from dataclasses import dataclass, field
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.vetoes import closed_now
-from restow.executing.memory import Awaited, Memory
-from restow.executing.outcomes import Cleared, Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
-from restow.executing.places import Places
+from restow.executing.memory import Awaited, EvictionHistory
+from restow.executing.outcomes import (
+    Cleared,
+    Landed,
+    LandingMatch,
+    Missing,
+    Outcome,
+    Settled,
+    Unready,
+    Unverified,
+    match_of,
+)
+from restow.executing.places import FreePlaces
 from restow.executing.revalidation import is_there, surplus
-from restow.executing.settings import Settings, elapsed
+from restow.executing.settings import ExecutionSettings, elapsed
 from restow.executing.steering import Steers
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
@@ -37,13 +47,20 @@ _Owner = tuple[str, str]
 class Following:
     """Follows the replacements of one plan and records the results in the memory."""
 
-    def __init__(self, view: ClusterView, memory: Memory, settings: Settings, steering: Steers, places: Places) -> None:
+    def __init__(
+        self,
+        view: ClusterView,
+        memory: EvictionHistory,
+        settings: ExecutionSettings,
+        steering: Steers,
+        places: FreePlaces,
+    ) -> None:
         self._view = view
         self._memory = memory
         self._settings = settings
         self._steering = steering
         self._places = places
-        self._replacements = Replacements()
+        self._replacements = ReplacementTracker()
         self._stopped: str | None = None
         #: The interruptions before each eviction that is followed, by the task's number.
         self._interruptions: dict[int, int] = {}
@@ -125,17 +142,17 @@ class Following:
         is_seen = self._view.interruptions == self._interruptions[task.number]
         has_place = self._places.take(task, node)
         match = match_of(task, node, has_place=has_place, on_track=self._on_track and is_seen)
-        if match is Match.ELSEWHERE:
+        if match is LandingMatch.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
             self._memory.note_failed_prediction(
                 task, elapsed(), f"{pod} landed on {node}, but the plan predicted {foretold}{more}"
             )
-        elif match is Match.IN_VAIN:
+        elif match is LandingMatch.IN_VAIN:
             self._memory.note_failed_prediction(
                 task, elapsed(), f"{pod} landed on {node}, where {task.move.plugin} gains nothing"
             )
-        elif match is Match.BACK:
+        elif match is LandingMatch.BACK:
             self._memory.note_failed_prediction(task, elapsed(), f"{pod} landed on {node} again")
         if not has_place:
             self.stray(task)
@@ -169,9 +186,9 @@ class Following:
         return Missing(task, message)
 
     def _confirm(self, task: Task, pod: PodNow, landed: Landed | None) -> None:
-        if landed is not None and landed.match is Match.PREDICTED:
+        if landed is not None and landed.match is LandingMatch.PREDICTED:
             self._memory.confirm(task)
-        elif landed is not None and landed.match is Match.UNPREDICTED:
+        elif landed is not None and landed.match is LandingMatch.UNPREDICTED:
             self._memory.note(task, pod.uid, elapsed())
 
     def _unready(self, task: Task, pod: PodNow, what: str) -> Unready:
@@ -182,7 +199,7 @@ class Following:
 # A replacement is a pod of the same controller that was not there when the eviction was requested. That of a StatefulSet
 # has the same name. If several evictions of one controller are under way, each new pod is the replacement of one pod.
 @dataclass(slots=True)
-class Replacements:
+class ReplacementTracker:
     """The replacements of all evictions under way."""
 
     #: By the controller: the pods that were there before, and those that were found to be replacements.

@@ -20,7 +20,7 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Missing,
     Outcome,
     Requested,
@@ -33,7 +33,7 @@ from restow.executing.task import Task
 from restow.policies.codes import AppliedResult, LandingKind, OutcomeCode, SteeringMode
 
 #: Landings with which a promise is kept.
-_AS_PLANNED: Final = (Match.PREDICTED, Match.UNPREDICTED)
+_AS_PLANNED: Final = (LandingMatch.PREDICTED, LandingMatch.UNPREDICTED)
 #: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided anew or unsteered.
 _OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
 #: The codes of endings that have no code of their own.
@@ -46,10 +46,10 @@ _CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
 }
 #: Landings with which it is broken, and what is reported.
 ELSEWHERE: Final = {
-    Match.IN_VAIN: "where its strategy gains nothing",
-    Match.ELSEWHERE: "which the plan does not name",
-    Match.BACK: "from where it was taken",
-    Match.VOID: "which the plan does not name",
+    LandingMatch.IN_VAIN: "where its strategy gains nothing",
+    LandingMatch.ELSEWHERE: "which the plan does not name",
+    LandingMatch.BACK: "from where it was taken",
+    LandingMatch.VOID: "which the plan does not name",
 }
 
 

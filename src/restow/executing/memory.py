@@ -45,7 +45,7 @@ class Awaited:
 
 
 @dataclass(slots=True)
-class Memory:
+class EvictionHistory:
     """What one process remembers over all its cycles."""
 
     _pauses: dict[str, Pause] = field(default_factory=dict)

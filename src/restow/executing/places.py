@@ -52,7 +52,7 @@ class Interchange:
         return eviction.ref, int(pods.priority[pod]), self._keys.of(pod)
 
 
-class Places:
+class FreePlaces:
     """The places of one plan that no replacement has taken yet."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:

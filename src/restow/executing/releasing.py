@@ -76,7 +76,7 @@ class Awaits(Protocol):
         ...
 
 
-class Counts(Protocol):
+class GateMetrics(Protocol):
     """Metrics of gated pods; ``serving.steering_metrics.SteeringMetrics`` has them."""
 
     def gate_released(self) -> None:
@@ -96,7 +96,7 @@ class Releasing:
     cluster: Gated
     #: Takes a sentence for people.
     warn: Callable[[str], None]
-    counts: Counts
+    counts: GateMetrics
     #: What this process awaits while it leads; None while it does not.
     steering: Awaits | None = None
     #: When each pod behind the gate was first seen, by uid.

@@ -1,6 +1,6 @@
 """The plans of one cycle, each up to where it leads astray: what was proven counts on something else than what has come about.
 
-The cycle decides anew then, and also when budgets that kept pods have room again. ``Progress`` is what the next plan has to
+The cycle decides anew then, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next plan has to
 know of those before it.
 """
 
@@ -90,7 +90,7 @@ def conclude(execution: Execution, seconds: float, began: float) -> asyncio.Time
 
 
 @dataclass(slots=True)
-class Progress:
+class CycleProgress:
     """What a cycle has done so far, over all its plans."""
 
     #: Counts in its limits.
@@ -131,7 +131,7 @@ class Progress:
         self.prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
 
 
-async def makes_room(view: WaitingView, cycle: Cycle, progress: Progress, given_up: int) -> bool:
+async def makes_room(view: WaitingView, cycle: Cycle, progress: CycleProgress, given_up: int) -> bool:
     """Whether other pods may go now that a plan has ended; ``given_up`` is how many pods had been given up before it.
 
     They may where pods were asked for in vain and limits kept others, since only evictions count in limits. They also may

@@ -11,7 +11,7 @@ from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
 from restow.descheduling.vetoes import closed_now, node_veto_now, veto_now
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
@@ -115,7 +115,7 @@ def _counts(pod: PodNow) -> bool:
     return not pod.is_terminating and pod.phase not in (Phase.SUCCEEDED, Phase.FAILED)
 
 
-def still_awaited(task: Task, view: ClusterView, memory: Memory) -> str | None:
+def still_awaited(task: Task, view: ClusterView, memory: EvictionHistory) -> str | None:
     """Why a workload must wait for its last replacement, which was not ready in time; None if that is ready now or gone."""
     awaited = memory.awaited(task)
     if awaited is None:

@@ -24,7 +24,7 @@ PAUSE: Final = 0.5
 _GRACE: Final = 1.0
 
 
-class Counts(Protocol):
+class FenceMetrics(Protocol):
     """Metrics of fences; ``serving.steering_metrics.SteeringMetrics`` has them."""
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
@@ -46,7 +46,7 @@ class Unfencing:
     election: Callable[[], Election]
     #: Takes a sentence for people.
     warn: Callable[[str], None]
-    counts: Counts
+    counts: FenceMetrics
     #: What this process fences itself while it leads; None while it does not.
     fencing: Fencing | None = None
     #: When each fenced node was first seen.

@@ -21,8 +21,8 @@ from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.executing.admission import PATH as STEER
 from restow.executing.confirming import ConfirmedEvictions
-from restow.executing.deciding import Rules
-from restow.executing.memory import Memory
+from restow.executing.deciding import CycleRules
+from restow.executing.memory import EvictionHistory
 from restow.executing.releasing import Releasing, unthrottled
 from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.executing.unfencing import Unfencing
@@ -157,7 +157,7 @@ class _Work:
                 live=self.live,
                 evicting=None if settings.dry_run else lambda grace: self._evictions(permit, grace),
                 permit=permit,
-                memory=Memory(),
+                memory=EvictionHistory(),
                 log=log,
                 metrics=self.metrics,
                 events=events,
@@ -169,7 +169,7 @@ class _Work:
                 usage=QueriedUsage(self.api, os.environ).results,
                 publish=self._publish(permit),
             )
-            rules = Rules(
+            rules = CycleRules(
                 self.policies.current, settings.placement, settings.profiles, settings.scheduler_configuration
             )
             loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)

@@ -15,7 +15,7 @@ from typing import Final
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError, problem_lines
-from restow.executing.deciding import Rules
+from restow.executing.deciding import CycleRules
 from restow.in_thread import EndlessError
 from restow.kube.excerpts import excerpt
 from restow.live.cluster import WatchEndedError
@@ -40,7 +40,7 @@ class Loop:
     cycles: Cycles
     policies: PolicySource
     #: All but the policy, which is taken anew for each cycle.
-    rules: Rules
+    rules: CycleRules
     #: Seconds; 0 for one cycle.
     interval: float
     stopping: asyncio.Event

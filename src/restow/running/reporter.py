@@ -21,14 +21,14 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Missing,
     Outcome,
+    Postponed,
     Requested,
     Settled,
     Unready,
     Unverified,
-    Waiting,
     WouldEvict,
     landing_kind,
 )
@@ -51,12 +51,12 @@ _LIMITS: Final[dict[str, EvictionResult]] = {
 }
 #: As the log spells them.
 _POINTS: Final[dict[ExtensionPoint, log_lines.ExtensionPoint]] = {"deschedule": "Deschedule", "balance": "Balance"}
-_PREDICTIONS: Final[dict[Match, Prediction]] = {
-    Match.PREDICTED: Prediction.HIT,
-    Match.IN_VAIN: Prediction.HIT,
-    Match.ELSEWHERE: Prediction.MISS,
-    Match.BACK: Prediction.MISS,
-    Match.VOID: Prediction.VOID,
+_PREDICTIONS: Final[dict[LandingMatch, Prediction]] = {
+    LandingMatch.PREDICTED: Prediction.HIT,
+    LandingMatch.IN_VAIN: Prediction.HIT,
+    LandingMatch.ELSEWHERE: Prediction.MISS,
+    LandingMatch.BACK: Prediction.MISS,
+    LandingMatch.VOID: Prediction.VOID,
 }
 
 
@@ -105,7 +105,7 @@ class Reporter:
                 self._evicted(task, dry_run=isinstance(outcome, WouldEvict))
             case Requested(task):
                 self._requested(task)
-            case Waiting(task, message):
+            case Postponed(task, message):
                 self.log.info("Waiting to evict pod", v=1, pod=_ref(task), message=message)
             case Dropped(task, message, code):
                 self._dropped(task, message, code)
@@ -204,23 +204,23 @@ class Reporter:
         verbosity = 0 if code == OutcomeCode.BACK_OFF else 1
         self.log.info("Planned eviction dropped", v=verbosity, pod=_ref(task), code=code, message=message)
 
-    def _landed(self, task: Task, pod: str, node: str, match: Match) -> None:
+    def _landed(self, task: Task, pod: str, node: str, match: LandingMatch) -> None:
         keys: dict[str, object] = {"pod": _ref(task), "replacement": Ref(task.move.pod.namespace, pod), "node": node}
         landing, sureness = landing_kind(task, node, match), _sureness(task)
         if landing is not None and sureness is not None:
             keys["landing"] = landing.value
             self.metrics.landed_at(landing, sureness)
-        if match in (Match.ELSEWHERE, Match.BACK):
+        if match in (LandingMatch.ELSEWHERE, LandingMatch.BACK):
             foretold = ", ".join(task.move.candidates[:3]) or "another node"
             self.log.info("Replacement landed on another node than predicted", v=0, **keys, foretold=foretold)
         else:
             self.log.info("Replacement landed", v=2, **keys, match=match.value)
         if (
-            match in (Match.PREDICTED, Match.IN_VAIN)
+            match in (LandingMatch.PREDICTED, LandingMatch.IN_VAIN)
             and task.move.probability is not None
             and node in task.move.candidates
         ):
-            self.metrics.landed_well(task.move.probability, well=match is Match.PREDICTED)
+            self.metrics.landed_well(task.move.probability, well=match is LandingMatch.PREDICTED)
         if match in _PREDICTIONS:
             self._predicted(task, _PREDICTIONS[match])
 
