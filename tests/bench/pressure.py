@@ -30,10 +30,10 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import Rounds
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.problem_log import Status
+from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.view import View
+from restow.pressure.view import PressureView
 from restow.pressure.writing import Writer
 from restow.reporting.html.pressure import render_pressure
 from restow.running.background import background
@@ -114,7 +114,7 @@ async def measure(url: str, rules: int, times: int) -> dict[str, float]:
             writer=Writer(api, criteria.mark, log, metrics, dry_run=False),
             interval=10.0,
             stopping=asyncio.Event(),
-            status=Status(10.0),
+            status=DependencyStatus(10.0),
             metrics=metrics,
             log=log,
             watchdog=Watchdog(),
@@ -123,7 +123,7 @@ async def measure(url: str, rules: int, times: int) -> dict[str, float]:
             await nodes.listed.wait()
             took = [await _seconds(rounds) for _ in range(times + 1)]
         assert rounds.situation is not None
-        view = View(
+        view = PressureView(
             criteria,
             rounds.situation,
             rounds.history,

@@ -11,7 +11,7 @@ from restow.pressure.marking import Mark
 from restow.pressure.nodes import MarkedNode, NodeMetadata
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria, History, assess, positions_among
-from restow.pressure.view import View
+from restow.pressure.view import PressureView
 
 RULES = (
     Rule("cpu", '1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m]))', 0.8, clear=0.6),
@@ -19,7 +19,7 @@ RULES = (
 )
 
 
-def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int = 1, **changes: object) -> View:
+def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int = 1, **changes: object) -> PressureView:
     """After so many minutes; the first nodes are over the first rule, the last ones have no sample of the second."""
     known = [MarkedNode(NodeMetadata(name=f"node-{number:04}", uid=str(number))) for number in range(nodes)]
     criteria = Criteria(RULES, Mark(), 0.5, MissingDataPolicy(5 * MINUTE))
@@ -40,7 +40,7 @@ def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int 
         "now": (minutes - 1) * MINUTE + 4_000_000_000,
         "interval": 10.0,
     }
-    return View(**(shown | changes))  # type: ignore[arg-type]
+    return PressureView(**(shown | changes))  # type: ignore[arg-type]
 
 
 def _answers(nodes: int, pressed: int, silent: int, minute: int) -> list[InstantVector]:

@@ -18,7 +18,7 @@ from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
 from restow.running.logs import Log
 from restow.running.settings import LeaseSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 
 RULES = "Rulename: {cpu: {Promsql: up, Threshold: 0.8}}"
@@ -77,7 +77,7 @@ def test_everything_else(rules: str, tmp_path: Path) -> None:
     assert (found.criteria.mark, found.criteria.most, found.dry_run) == (Mark("load", "hot"), 1.0, True)
     assert found.lease == LeaseSettings(name="restow-pressure", timing=Timing(30, 20, 5))
     assert found.listening is not None
-    assert found.listening.endpoint == Endpoint("::1", 1, origin="--listen")
+    assert found.listening.endpoint == ListenAddress("::1", 1, origin="--listen")
     assert found.listening.certificate == KeyPair(Path("a"), Path("b"))
     assert settings("-prom", "http://p", "-r", rules, "--listen=").listening is None
 

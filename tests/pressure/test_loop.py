@@ -20,7 +20,7 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.problem_log import Status
+from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
 from restow.pressure.writing import Writer
@@ -94,7 +94,7 @@ async def a_stage(*names: str) -> AsyncIterator[Stage]:
             writer=writer,
             interval=0.01,
             stopping=asyncio.Event(),
-            status=Status(10.0),
+            status=DependencyStatus(10.0),
             metrics=metrics,
             log=heard.log,
             watchdog=Watchdog(),
@@ -183,7 +183,7 @@ async def test_an_api_server_whose_watch_breaks_is_asked_whether_it_answers() ->
         assert not [each for each in stage.cluster.asked if each.path == "/version"]
         stage.rounds.nodes._heard = None
         stage.cluster.answers("GET", "/version", a_status(503, "", "starting"), an_answer({}))
-        status = Status(0.005)
+        status = DependencyStatus(0.005)
         async with background(watch_api_server(stage.rounds.nodes, status, 0.01), "watch"):
             async with asyncio.timeout(60):
                 while not [each for each in stage.cluster.asked if each.path == "/version"][1:]:  # noqa: ASYNC110

@@ -10,9 +10,9 @@ from pressure.test_situation import answer, nodes
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
-from restow.pressure.problem_log import ProblemLog, Status, problems_of
+from restow.pressure.problem_log import DependencyStatus, ProblemLog, problems_of
 from restow.pressure.rules import Rule
-from restow.pressure.samples import Asked
+from restow.pressure.samples import RuleResults
 from restow.pressure.situation import Criteria, assess
 
 RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clear=2))
@@ -20,7 +20,7 @@ RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clea
 
 def told(*answers, names=("a", "b"), failures=None, most=0.5, afterwards="clear"):
     by = Criteria(RULES, Mark(), most, MissingDataPolicy(5 * MINUTE, afterwards))
-    asked = Asked(list(answers), failures or {})
+    asked = RuleResults(list(answers), failures or {})
     return {
         about: begins
         for about, (begins, _) in problems_of(asked, assess(by, None, nodes(*names), answers, 0), by).items()
@@ -70,7 +70,7 @@ def test_a_problem_is_logged_when_it_begins_and_when_it_ends():
 @pytest.mark.asyncio
 @pytest.mark.looptime
 async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> None:
-    status = Status(10.0)
+    status = DependencyStatus(10.0)
     status.heard("Prometheus", "")
     await asyncio.sleep(30)
     status.heard("Prometheus", "connection refused")
@@ -84,7 +84,7 @@ async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> N
 @pytest.mark.asyncio
 @pytest.mark.looptime
 async def test_who_is_not_asked_is_not_missed() -> None:
-    status = Status(1.0)
+    status = DependencyStatus(1.0)
     await asyncio.sleep(100)
     assert status.trouble() == ""
     status.expect("Prometheus")

@@ -21,7 +21,7 @@ from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 
 _HIGHEST_PORT: Final = 65535
@@ -79,12 +79,12 @@ def _listening(flags: PressureFlags) -> Listening | None:
     return Listening(endpoint=endpoint_of(flags.listen), certificate=pair)
 
 
-def endpoint_of(text: str) -> Endpoint:
+def endpoint_of(text: str) -> ListenAddress:
     """Return where ``--listen`` means: ``:9000`` is port 9000 of every address."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT:
         raise InputError(f"--listen {excerpt(repr(text))} is no address such as :9000 or 127.0.0.1:9000")
-    return Endpoint(host.removeprefix("[").removesuffix("]") or _EVERY_ADDRESS, int(port), origin="--listen")
+    return ListenAddress(host.removeprefix("[").removesuffix("]") or _EVERY_ADDRESS, int(port), origin="--listen")
 
 
 #: The kubelet, Prometheus and people come from outside.

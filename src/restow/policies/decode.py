@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import Struct, inspect
 
 from restow.documents import decoding
-from restow.documents.decoding import Decoded, Place
+from restow.documents.decoding import Decoded, DecodingPath
 from restow.documents.findings import Path
 from restow.documents.shapes import DURATION, Shape, json_kind, shape_of
 from restow.kube.excerpts import excerpt
@@ -58,7 +58,7 @@ def decode_args(data: Any, schema: PluginSchema, path: Path) -> Decoded[Struct]:
     return decoding.decode(data, schema.args, path, partial(_unmarshal_error, packages))
 
 
-def _unmarshal_error(packages: Mapping[str, str], shape: Shape, data: Any, place: Place) -> str:
+def _unmarshal_error(packages: Mapping[str, str], shape: Shape, data: Any, place: DecodingPath) -> str:
     is_number = json_kind(data) == "number" and isinstance(shape.type, inspect.IntType)
     got = f"number {excerpt(data)}" if is_number and shape.name != DURATION else json_kind(data)
     where = f"struct field {place.struct}.{'.'.join(map(excerpt, place.fields))} of" if place.fields else "value of"

@@ -22,9 +22,9 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, is_labelled
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.problem_log import Status
+from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.situation import Criteria
-from restow.pressure.view import Renderer, View, application
+from restow.pressure.view import PressureView, Renderer, application
 from restow.pressure.writing import Writer
 from restow.running.background import background, told_to_stop
 from restow.running.connecting import connected
@@ -56,7 +56,7 @@ class PressureDaemon:
         """Return when it was told to stop or has lost the lease; InputError, ClientError or OSError for what keeps it from working."""
         settings, log = self.settings, self.log
         stopping = told_to_stop(log)
-        status = Status(settings.interval)
+        status = DependencyStatus(settings.interval)
         health = Health(status.trouble, program="pressure")
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
@@ -82,7 +82,7 @@ class PressureDaemon:
         writing: Api,
         *,
         stopping: asyncio.Event,
-        status: Status,
+        status: DependencyStatus,
         health: Health,
     ) -> Rounds:
         settings = self.settings
@@ -103,9 +103,9 @@ class PressureDaemon:
         self._leads = leading
         self._metrics.leads(leading)
 
-    def _view(self, rounds: Rounds, nodes: KnownNodes, status: Status) -> View:
+    def _view(self, rounds: Rounds, nodes: KnownNodes, status: DependencyStatus) -> PressureView:
         criteria = self.settings.criteria
-        return View(
+        return PressureView(
             criteria=criteria,
             situation=rounds.situation,
             history=rounds.history,
@@ -122,7 +122,7 @@ class PressureDaemon:
 class Listening:
     """Where pages are served."""
 
-    endpoint: server.Endpoint
+    endpoint: server.ListenAddress
     #: None is plain HTTP.
     certificate: KeyPair | None = None
 

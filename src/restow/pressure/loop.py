@@ -20,8 +20,8 @@ from restow.kube.duration import SECOND
 from restow.pressure.evaluation import BoolArray
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.problem_log import ProblemLog, Status, problems_of
-from restow.pressure.samples import Asked, ask
+from restow.pressure.problem_log import DependencyStatus, ProblemLog, problems_of
+from restow.pressure.samples import RuleResults, ask
 from restow.pressure.situation import Criteria, History, Situation, assess, positions_among
 from restow.pressure.writing import Writer, differences, foreign_nodes
 from restow.running.logs import Log
@@ -51,7 +51,7 @@ class Rounds:
     #: Seconds.
     interval: float
     stopping: asyncio.Event
-    status: Status
+    status: DependencyStatus
     metrics: PressureMetrics
     log: Log
     watchdog: Watchdog
@@ -102,7 +102,9 @@ class Rounds:
         due = differences(known, self.criteria.mark, labelled, tainted)
         return await self.writer.write(due, permit, lambda name: reason_of(found, self.criteria, name))
 
-    def _what_is_wrong(self, asked: Asked, found: Situation, problems: dict[str, str]) -> dict[str, tuple[str, str]]:
+    def _what_is_wrong(
+        self, asked: RuleResults, found: Situation, problems: dict[str, str]
+    ) -> dict[str, tuple[str, str]]:
         current = problems_of(asked, found, self.criteria)
         for name in foreign_nodes(found.nodes, self.criteria.mark, _named(found, found.marks.label)):
             key = self.criteria.mark.key
@@ -136,7 +138,7 @@ def _named(found: Situation, flags: BoolArray) -> frozenset[str]:
     return frozenset(found.nodes[position].name for position in np.flatnonzero(flags).tolist())
 
 
-async def watch_api_server(nodes: KnownNodes, status: Status, interval: float) -> None:
+async def watch_api_server(nodes: KnownNodes, status: DependencyStatus, interval: float) -> None:
     """Note for ever, once in each interval, whether the API server answers."""
     while True:
         status.heard(API_SERVER, await nodes.why_silent(max(1.0, interval)))

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from restow.pressure.samples import Asked, reasons_by_node
+from restow.pressure.samples import RuleResults, reasons_by_node
 from restow.pressure.situation import Criteria, Situation
 from restow.serving.exposition import add_process_metrics, exposition
 
@@ -58,7 +58,7 @@ class PressureMetrics:
         """Tell whether this process may write."""
         self._leads.set(leading)
 
-    def judged(self, asked: Asked, situation: Situation, criteria: Criteria) -> None:
+    def judged(self, asked: RuleResults, situation: Situation, criteria: Criteria) -> None:
         """Count what one interval came to."""
         nodes = len(situation.nodes)
         self._nodes.set(nodes)

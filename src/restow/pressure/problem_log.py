@@ -8,7 +8,7 @@ from typing import Final
 
 from restow.kube.duration import format_duration
 from restow.plain_text import printable, some
-from restow.pressure.samples import Asked, reasons_by_node, unmatched_instances
+from restow.pressure.samples import RuleResults, reasons_by_node, unmatched_instances
 from restow.pressure.situation import Criteria, Situation
 
 _MOST_NAMED: Final = 5
@@ -36,7 +36,7 @@ class ProblemLog:
             self._info(self._open.pop(about))
 
 
-class Status:
+class DependencyStatus:
     """Asked by ``/status``; ``interval`` is in seconds, times are the event loop's."""
 
     def __init__(self, interval: float) -> None:
@@ -65,12 +65,12 @@ class Status:
         return ""
 
 
-def problems_of(asked: Asked, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
+def problems_of(asked: RuleResults, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
     """Return what keeps nodes from being judged, by what it is about."""
     return dict([*_failures(asked, criteria), *_of_rules(asked, situation, criteria), *_unmatched(situation)])
 
 
-def _failures(asked: Asked, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
+def _failures(asked: RuleResults, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
     if asked.failures and not asked.any_answered:
         why = next(iter(asked.failures.values()))
         yield "Prometheus", (f"no query has an answer: {why}; {_meanwhile(criteria)}", "queries have answers again")
@@ -83,7 +83,7 @@ def _failures(asked: Asked, criteria: Criteria) -> Iterator[tuple[str, tuple[str
         )
 
 
-def _of_rules(asked: Asked, situation: Situation, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
+def _of_rules(asked: RuleResults, situation: Situation, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
     nodes = len(situation.nodes)
     for row, rule in enumerate(criteria.rules):
         name = printable(rule.name)

@@ -44,7 +44,7 @@ class NodeValues:
 
 
 @dataclass(slots=True, frozen=True)
-class Asked:
+class RuleResults:
     """What became of the queries, by rule: an answer, or None and why there is none."""
 
     answers: Sequence[InstantVector | None]
@@ -118,12 +118,12 @@ def _problem(sample: VectorSample, at: float) -> str:
     return "an old sample" if at - sample.at > STALE_AFTER else ""
 
 
-async def ask(prometheus: Api, rules: Sequence[Rule]) -> Asked:
+async def ask(prometheus: Api, rules: Sequence[Rule]) -> RuleResults:
     """Return what all queries come to; none of them fails for the others."""
     once = prometheus.once()
     found = await asyncio.gather(*(_answer(once, rule) for rule in rules))
     failures = {rule.name: each for rule, each in zip(rules, found, strict=True) if isinstance(each, str)}
-    return Asked([None if isinstance(each, str) else each for each in found], failures)
+    return RuleResults([None if isinstance(each, str) else each for each in found], failures)
 
 
 async def _answer(prometheus: Api, rule: Rule) -> InstantVector | str:

@@ -19,7 +19,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'
 
 
 @dataclass(slots=True, frozen=True)
-class View:
+class PressureView:
     """At one moment."""
 
     criteria: Criteria
@@ -40,11 +40,11 @@ class View:
 
 
 #: Makes a page of HTML.
-Renderer = Callable[[View], str]
+Renderer = Callable[[PressureView], str]
 
 
 def application(
-    health: Health, metrics: Callable[[], str], view: Callable[[], View], render: Renderer
+    health: Health, metrics: Callable[[], str], view: Callable[[], PressureView], render: Renderer
 ) -> web.Application:
     """Return the application; ``view`` gives what there is to show now."""
     made = pages(health, metrics)
@@ -54,13 +54,13 @@ def application(
     return made
 
 
-def _status(view: View) -> web.Response:
+def _status(view: PressureView) -> web.Response:
     if view.trouble:
         return plain_text(f"{view.trouble}\n", HTTPStatus.SERVICE_UNAVAILABLE)
     return plain_text("ok")
 
 
-def _nodes(view: View) -> web.Response:
+def _nodes(view: PressureView) -> web.Response:
     told = {"type": view.criteria.mark.value, "num": len(view.labelled), "node_names": list(view.labelled)}
     return web.Response(text=json.dumps(told), content_type="application/json")
 

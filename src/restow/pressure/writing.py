@@ -41,7 +41,7 @@ _MESSAGES: Final = {
 
 
 @dataclass(slots=True, frozen=True)
-class Difference:
+class MarkChange:
     """A mark of a node that is to be written."""
 
     node: MarkedNode
@@ -59,15 +59,15 @@ class Difference:
 
 def differences(
     nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str], tainted: frozenset[str]
-) -> Iterator[Difference]:
+) -> Iterator[MarkChange]:
     """Yield what is to be written so that exactly these nodes (names) bear the marks."""
     for node in nodes:
         wanted = node.name in labelled
         labels = labels_wanted(node, mark, wanted=wanted)
         if labels_of(node, FIELD_MANAGER) != labels:
-            yield Difference(node, "label", bool(labels), labels)
+            yield MarkChange(node, "label", bool(labels), labels)
         if is_tainted(node, mark) != (node.name in tainted):
-            yield Difference(node, "taint", node.name in tainted)
+            yield MarkChange(node, "taint", node.name in tainted)
 
 
 def foreign_nodes(nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str]) -> list[str]:
@@ -89,19 +89,19 @@ class Writer:
     #: What was told in a dry run, by node and mark.
     _logged: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
 
-    async def write(self, found: Iterable[Difference], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
+    async def write(self, found: Iterable[MarkChange], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
         """Write all of it; returns why some could not be, by node. ``reasons`` tells why a node (name) is marked."""
         due = list(found)
         if self.dry_run:
             self._log_changes(due, reasons)
             return {}
         limit = asyncio.Semaphore(_AT_A_TIME)
-        by_node: dict[str, list[Difference]] = {}
+        by_node: dict[str, list[MarkChange]] = {}
         for each in due:
             if each.node.version >= self._versions.get(each.node.uid, 0):
                 by_node.setdefault(each.node.name, []).append(each)
 
-        async def one(differences: list[Difference]) -> str:
+        async def one(differences: list[MarkChange]) -> str:
             async with limit:
                 # One after the other: a patch makes the next one's node an old one.
                 return await self._write(differences[0], permit, reasons)
@@ -109,7 +109,7 @@ class Writer:
         problems = await asyncio.gather(*map(one, by_node.values()))
         return {name: problem for name, problem in zip(by_node, problems, strict=True) if problem}
 
-    async def _write(self, due: Difference, permit: Permit, reasons: Callable[[str], str]) -> str:
+    async def _write(self, due: MarkChange, permit: Permit, reasons: Callable[[str], str]) -> str:
         node = due.node
         try:
             if due.kind == "label":
@@ -136,14 +136,14 @@ class Writer:
         there = {node.uid for node in nodes}
         self._versions = {uid: version for uid, version in self._versions.items() if uid in there}
 
-    def _log_changes(self, due: list[Difference], reasons: Callable[[str], str]) -> None:
+    def _log_changes(self, due: list[MarkChange], reasons: Callable[[str], str]) -> None:
         now = {(each.node.uid, each.kind): each.wanted for each in due}
         for each in due:
             if self._logged.get((each.node.uid, each.kind)) != each.wanted:
                 self._log(each, reasons)
         self._logged = now
 
-    def _log(self, due: Difference, reasons: Callable[[str], str]) -> None:
+    def _log(self, due: MarkChange, reasons: Callable[[str], str]) -> None:
         message = _MESSAGES[due.wanted, self.dry_run]
         more: dict[str, Any] = {"reason": reasons(due.node.name)} if due.wanted else {}
         self.log.info(message, node=Ref("", due.node.name), mark=due.kind, **more)

@@ -30,7 +30,7 @@ _DIGITS: Final = 4
 ScoresFor = Literal["all", "needed"]
 
 
-class Rejection(Struct, frozen=True):
+class NodeRejection(Struct, frozen=True):
     """Why a plugin does not let a pod onto a node; *unresolvable* where no preemption could help."""
 
     plugin: str
@@ -57,11 +57,11 @@ class PodOutcome(Struct, frozen=True, rename="camel"):
     best: tuple[str, ...] = ()
     #: By node and plugin, weighted; their sum is "total".
     scores: dict[str, dict[str, int]] = {}
-    rejected: dict[str, Rejection] = {}
+    rejected: dict[str, NodeRejection] = {}
     #: Why it is not known where the pod goes; null where it is.
     unknown: str | None = None
     #: Who ruled out every node before one was looked at.
-    pre_filter: Rejection | None = None
+    pre_filter: NodeRejection | None = None
 
 
 class ScheduleMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -133,7 +133,7 @@ class Outcomes:
             name: known.get(row) or known.setdefault(row, dict(zip(columns, row, strict=True))) for name, row in told
         }
 
-    def _rejected(self, verdicts: Verdicts) -> dict[str, Rejection]:
+    def _rejected(self, verdicts: Verdicts) -> dict[str, NodeRejection]:
         """Who rejects each node that was looked at; one that PreFilter excluded names no plugin, and is left out."""
         if verdicts.prefilter is not None:
             return {}
@@ -173,5 +173,5 @@ def _rounded(metadata: ScheduleMetadata) -> ScheduleMetadata:
     return msgspec.structs.replace(metadata, timings=timings)
 
 
-def _rejection(rejection: PluginRejection) -> Rejection:
-    return Rejection(rejection.plugin, rejection.outcome.reasons, rejection.outcome.unresolvable)
+def _rejection(rejection: PluginRejection) -> NodeRejection:
+    return NodeRejection(rejection.plugin, rejection.outcome.reasons, rejection.outcome.unresolvable)

@@ -61,7 +61,7 @@ class MadeEviction(Struct, frozen=True, rename="camel"):
     again: bool
 
 
-class Refusal(Struct, frozen=True, rename="camel"):
+class EvictionRefusal(Struct, frozen=True, rename="camel"):
     """An eviction that the eviction API refused the descheduler, with its HTTP status code."""
 
     at: float
@@ -188,7 +188,7 @@ class SimulationResult(Struct, frozen=True, rename="camel"):
     summary: SimulationSummary
     events: tuple[HappenedEvent, ...]
     evictions: tuple[MadeEviction, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[EvictionRefusal, ...]
     strategies: tuple[EvictionTotals, ...]
     workloads: tuple[WorkloadTotals, ...]
     budgets: tuple[BudgetTotals, ...]

@@ -13,6 +13,7 @@ from restow.kube.manifests.documents import kind_of
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.simulation_document import (
     BudgetTotals,
+    EvictionRefusal,
     EvictionTotals,
     ExpectationResult,
     HappenedEvent,
@@ -20,7 +21,6 @@ from restow.reporting.simulation_document import (
     LoopResult,
     MadeEviction,
     MishapResult,
-    Refusal,
     SampledNumbers,
     SimulationInputs,
     SimulationMetadata,
@@ -56,7 +56,7 @@ def simulation_result(scenario: Scenario, finished: Finished, names: RunNames) -
     """Return the document about a run of a scenario."""
     evictions = tuple(map(made_eviction, finished.record.evictions))
     refusals = tuple(
-        Refusal(_seconds(each.time - finished.begins), str(each.move.pod), each.move.plugin, each.code)
+        EvictionRefusal(_seconds(each.time - finished.begins), str(each.move.pod), each.move.plugin, each.code)
         for each in finished.refusals
     )
     return SimulationResult(
@@ -163,7 +163,7 @@ def _workload_name(eviction: EvictedPod) -> str:
     return str(workload_of(eviction.pod) or Reference("Pod", *eviction.pod.key))
 
 
-def _strategies(evictions: Iterable[MadeEviction], refusals: Iterable[Refusal]) -> Iterator[EvictionTotals]:
+def _strategies(evictions: Iterable[MadeEviction], refusals: Iterable[EvictionRefusal]) -> Iterator[EvictionTotals]:
     """Those who evicted most first."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for each in evictions:

@@ -11,10 +11,10 @@ from restow.reporting.json import document
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Plan
-    from restow.reporting.report import Report
+    from restow.reporting.report import PlanReport
 
 
-def form(report: Report) -> tuple[bytes]:
+def form(report: PlanReport) -> tuple[bytes]:
     """``-o yaml``."""
     return (render_yaml(report.plan).encode(),)
 

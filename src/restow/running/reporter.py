@@ -38,7 +38,7 @@ from restow.policies.policy import Policy
 from restow.policies.schema import ExtensionPoint
 from restow.running import log_lines
 from restow.running.logs import Log, Ref
-from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
+from restow.serving.metrics import EvictionLabels, EvictionResult, Metrics
 
 #: The Descheduler's name, so that people who look for its events find these.
 CONTROLLER: Final = "sigs.k8s.io.descheduler"
@@ -147,7 +147,7 @@ class Reporter:
         pod = Ref(pods.tables.namespaces[pods.namespace[refused.pod]], pods.names[refused.pod])
         if stage == Stage.LIMIT:
             limit, what = _limit(code, self.policy)
-            kept = EvictedPod(refused.ref.plugin, refused.ref.profile, pod.namespace, node)
+            kept = EvictionLabels(refused.ref.plugin, refused.ref.profile, pod.namespace, node)
             self.metrics.evicted(_LIMITS[code], kept)
             log_lines.limit_reached(self.log, message, limit, **_where(code, pod, node))
             self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
@@ -267,9 +267,9 @@ def _where(code: str, pod: Ref, node: str) -> dict[str, object]:
     return where.get(code, {})
 
 
-def _evicted_pod(task: Task) -> EvictedPod:
+def _evicted_pod(task: Task) -> EvictionLabels:
     move = task.move
-    return EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source)
+    return EvictionLabels(move.plugin, move.profile, move.pod.namespace, move.source)
 
 
 def _ref(task: Task) -> Ref:

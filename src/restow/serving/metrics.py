@@ -43,7 +43,7 @@ _SUPPRESSED: Final = ((LoopCause.CIRCLE, RefusalCode.CYCLE), (LoopCause.BACK_OFF
 _EVENT_LOSSES: Final[tuple[EventLoss, ...]] = ("full", "refused", "unavailable", "stopping")
 
 
-class EvictedPod(NamedTuple):
+class EvictionLabels(NamedTuple):
     """Whose eviction is counted."""
 
     strategy: str
@@ -213,7 +213,7 @@ class Metrics:
         """Return all of it in Prometheus' text format."""
         return exposition(self.registry)
 
-    def evicted(self, result: EvictionResult, pod: EvictedPod) -> None:
+    def evicted(self, result: EvictionResult, pod: EvictionLabels) -> None:
         """Count an eviction that was tried, or in a dry run would have been."""
         labels = (result, *pod)
         self._series_of.setdefault(pod.node, set()).add(labels)

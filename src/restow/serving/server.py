@@ -34,7 +34,7 @@ _PAUSE: Final = 1.0
 
 
 @dataclass(slots=True, frozen=True)
-class Endpoint:
+class ListenAddress:
     """Where to listen: port 0 is any free port. ``share_port`` lets other processes listen there too."""
 
     address: str
@@ -45,7 +45,9 @@ class Endpoint:
 
 
 @asynccontextmanager
-async def serving(application: web.Application, endpoint: Endpoint, tls: ssl.SSLContext | None) -> AsyncIterator[int]:
+async def serving(
+    application: web.Application, endpoint: ListenAddress, tls: ssl.SSLContext | None
+) -> AsyncIterator[int]:
     """Serve while the block runs, over plain HTTP without ``tls``; gives the port. OSError with a sentence where it is not possible to listen."""
     runner = web.AppRunner(
         application,
@@ -86,7 +88,7 @@ def _noting(connections: Connections) -> Callable[[web.Request, web.StreamRespon
 
 
 @asynccontextmanager
-async def _listening(endpoint: Endpoint) -> AsyncIterator[list[socket.socket]]:
+async def _listening(endpoint: ListenAddress) -> AsyncIterator[list[socket.socket]]:
     """Sockets that wait for connections."""
     with ExitStack() as closing:
         try:
@@ -102,7 +104,7 @@ async def _listening(endpoint: Endpoint) -> AsyncIterator[list[socket.socket]]:
         yield sockets
 
 
-async def _bound(endpoint: Endpoint) -> list[socket.socket]:
+async def _bound(endpoint: ListenAddress) -> list[socket.socket]:
     """Sockets for all that an address means, as asyncio understands it."""
     server = await asyncio.get_running_loop().create_server(
         asyncio.Protocol,

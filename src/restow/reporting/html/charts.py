@@ -56,7 +56,7 @@ class Axis:
 
 
 @dataclass(slots=True, frozen=True)
-class Scale:
+class ValueScale:
     """The values at the bottom and at the top."""
 
     low: float
@@ -67,11 +67,11 @@ class Scale:
         return round(_HEIGHT - (value - self.low) / (self.high - self.low) * _HEIGHT, 1)
 
 
-def scale_of(numbers: Sequence[float], least: float = 1) -> Scale:
+def scale_of(numbers: Sequence[float], least: float = 1) -> ValueScale:
     """Return a scale for numbers, at least so high; it begins at 0 unless all of them are large and far from it."""
     low, high = min(numbers, default=0), max(numbers, default=0)
     high = max(_round_up(high), least)
-    return Scale(_round_down(low, high) if low > high / 2 and high > _FEW else 0, high)
+    return ValueScale(_round_down(low, high) if low > high / 2 and high > _FEW else 0, high)
 
 
 def _round_up(number: float) -> float:
@@ -96,7 +96,7 @@ class Line:
     numbers: Sequence[float]
 
 
-def line_chart(lines: Sequence[Line], every: float, axis: Axis, described: str, scale: Scale) -> Markup:
+def line_chart(lines: Sequence[Line], every: float, axis: Axis, described: str, scale: ValueScale) -> Markup:
     """Draw lines of samples that are ``every`` seconds apart."""
     drawn = [tag("path", d=_steps(each.numbers, every, axis, scale), class_=each.kind) for each in lines]
     if len(lines) == 1:
@@ -106,7 +106,7 @@ def line_chart(lines: Sequence[Line], every: float, axis: Axis, described: str, 
     return _picture([*drawn, *_moments(lines, every, axis)], axis, described, f"{low}{scale.high:,.10g}")
 
 
-def _steps(numbers: Sequence[float], every: float, axis: Axis, scale: Scale) -> str:
+def _steps(numbers: Sequence[float], every: float, axis: Axis, scale: ValueScale) -> str:
     """A path that holds each value until the next; values that stay the same are one stretch."""
     turns = (
         f"H{_x(index * every, axis)}V{scale.y(number):g}"
