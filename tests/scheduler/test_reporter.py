@@ -11,7 +11,7 @@ from restow.client.events import Occurrence, Regarding
 from restow.running.logs import Log
 from restow.scheduler.metrics import SchedulerMetrics
 from restow.scheduler.observing import Attempt, Result
-from restow.scheduler.reporter import Reporter, shortened
+from restow.scheduler.reporter import SchedulerReporter, shortened
 
 POD = ObjectRef("dev", "web-1", "u1")
 VICTIM = ObjectRef("dev", "old-1", "u2")
@@ -25,7 +25,7 @@ class Heard:
         self.stream = io.StringIO()
         self.occurrences: list[Occurrence] = []
         self.metrics = SchedulerMetrics()
-        self.reporter = Reporter(Log(self.stream, verbosity=verbosity), self.metrics, {"mine": self})
+        self.reporter = SchedulerReporter(Log(self.stream, verbosity=verbosity), self.metrics, {"mine": self})
 
     def record(self, occurrence: Occurrence, /) -> None:
         self.occurrences.append(occurrence)

@@ -15,11 +15,11 @@ from typing import Literal
 import restow
 from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
-from restow.operator.objects import Object, Place, in_namespace
+from restow.operator.objects import Object, Ownership, in_namespace
 from restow.operator.operand import monitoring_of, workload_of
 from restow.operator.pods import CONFIG_MAP
 from restow.operator.policy import POLICY_FILE, needs_prometheus, policy_of
-from restow.operator.problems import Condition, Notice, Problem, conditions_of
+from restow.operator.problems import Notice, OperatorCondition, Problem, conditions_of
 from restow.operator.resource import KubeDescheduler
 from restow.operator.rights import MONITORING_VIEW, OPERAND, monitoring_view, rights_of
 from restow.operator.rules import check_name
@@ -40,7 +40,7 @@ class Desired:
     soft_taints: bool = False
     #: In an order in which they can be created.
     objects: tuple[Object, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[OperatorCondition, ...] = ()
     problems: tuple[Problem, ...] = ()
     notices: tuple[Notice, ...] = ()
 
@@ -88,7 +88,7 @@ def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
 
 
 def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation: Installation) -> tuple[Object, ...]:
-    place = Place(installation.namespace, resource)
+    place = Ownership(installation.namespace, resource)
     lasts = resource.spec.descheduling_interval_seconds > 0
     asks = facts.is_openshift and needs_prometheus(resource.spec)
     return (

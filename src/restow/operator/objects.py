@@ -20,7 +20,7 @@ _MONITORING: Final = "monitoring.coreos.com"
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
+class Ownership:
     """Where objects go and whose they are: ``owner`` goes with the resource when it is deleted."""
 
     namespace: str
@@ -28,7 +28,7 @@ class Place:
 
 
 def in_namespace(
-    place: Place, api_version: str, kind: str, name: str, *, labels: Object | None = None,
+    place: Ownership, api_version: str, kind: str, name: str, *, labels: Object | None = None,
     annotations: Object | None = None, **rest: Any,
 ) -> Object:  # fmt: skip
     """Return an object beside the resource, and owned by it where the API server has given it a uid."""

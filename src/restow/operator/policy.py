@@ -35,7 +35,7 @@ _HOT_LOOP: Final = "may cause an eviction/scheduling hot loop"
 
 
 @dataclass(slots=True, frozen=True)
-class Outcome:
+class PolicyResult:
     """What a resource comes to; the text is empty if and only if there are problems."""
 
     text: str = ""
@@ -43,16 +43,16 @@ class Outcome:
     notices: tuple[Notice, ...] = ()
 
 
-def policy_of(spec: KubeDeschedulerSpec, facts: Facts, installation: Installation) -> Outcome:
+def policy_of(spec: KubeDeschedulerSpec, facts: Facts, installation: Installation) -> PolicyResult:
     """Return the policy of a spec as the text of a file, or what is wrong."""
     problems = (*check_spec(spec), *_check_facts(spec, facts, installation))
     if problems:
-        return Outcome(problems=problems)
+        return PolicyResult(problems=problems)
     text = write_yaml(_document(spec, facts, installation))
     refused, warnings = _judged(text)
     if refused:
-        return Outcome(problems=refused)
-    return Outcome(text, notices=(*notices_of(spec), *warnings))
+        return PolicyResult(problems=refused)
+    return PolicyResult(text, notices=(*notices_of(spec), *warnings))
 
 
 def _document(spec: KubeDeschedulerSpec, facts: Facts, installation: Installation) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Notice:
     message: str
 
 
-class Condition(Struct, frozen=True):
+class OperatorCondition(Struct, frozen=True):
     """A condition without its time, which depends on the condition before."""
 
     type: str
@@ -48,13 +48,13 @@ class Condition(Struct, frozen=True):
     message: str = ""
 
 
-def conditions_of(problems: Sequence[Problem], notices: Sequence[Notice]) -> tuple[Condition, ...]:
+def conditions_of(problems: Sequence[Problem], notices: Sequence[Notice]) -> tuple[OperatorCondition, ...]:
     """Return the conditions that follow from the resource and its cluster alone; the first problem gives the reason."""
     degraded = tuple(_condition(each, problems) for each in DEGRADED)
     return (*degraded, _condition(LIMITED, notices))
 
 
-def _condition(kind: str, said: Sequence[Problem | Notice]) -> Condition:
+def _condition(kind: str, said: Sequence[Problem | Notice]) -> OperatorCondition:
     if not said:
-        return Condition(kind, "False", AS_EXPECTED)
-    return Condition(kind, "True", said[0].reason, "; ".join(each.message for each in said))
+        return OperatorCondition(kind, "False", AS_EXPECTED)
+    return OperatorCondition(kind, "True", said[0].reason, "; ".join(each.message for each in said))

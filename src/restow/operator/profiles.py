@@ -14,7 +14,7 @@ from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.kube.duration import SECOND
 from restow.operator.facts import KUBEVIRT_QUERY, metrics_provider
 from restow.operator.resource import DeviationLevel, Level, PackingLevel, ProfileCustomizations
-from restow.operator.rules import Scope
+from restow.operator.rules import NamespaceArgs
 from restow.policies.schema import DEFAULT_EVICTOR
 
 Plain = dict[str, Any]
@@ -41,7 +41,7 @@ class ProfileSettings:
     """What all profiles of one resource have in common."""
 
     custom: ProfileCustomizations
-    scope: Scope
+    scope: NamespaceArgs
     #: Arguments of DefaultEvictor; those of virtual machines have other protections.
     evictor: Plain
     priority: Plain

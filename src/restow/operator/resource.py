@@ -40,7 +40,7 @@ PackingLevel = Literal["Minimal", "Modest", "Moderate"]
 DeviationLevel = Literal["Low", "Medium", "High", "AsymmetricLow", "AsymmetricMedium", "AsymmetricHigh"]
 
 
-class Metadata(Struct, frozen=True):
+class ResourceMetadata(Struct, frozen=True):
     """What is read of the metadata."""
 
     name: str = ""
@@ -106,7 +106,7 @@ class KubeDescheduler(Struct, frozen=True, rename="camel", kw_only=True):
 
     api_version: str = ""
     kind: str = ""
-    metadata: Metadata = Metadata()
+    metadata: ResourceMetadata = ResourceMetadata()
     spec: KubeDeschedulerSpec = KubeDeschedulerSpec()
     #: What an operator says; nothing is made of it.
     status: Any = None

@@ -10,7 +10,7 @@ from typing import Final
 
 from restow.client.resources import RESOURCES
 from restow.operator.facts import Facts, Installation
-from restow.operator.objects import Object, Place, in_cluster, in_namespace
+from restow.operator.objects import Object, Ownership, in_cluster, in_namespace
 from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
 from restow.operator.resource import API_VERSION, KubeDeschedulerSpec
 from restow.operator.rights import monitoring_view
@@ -34,7 +34,7 @@ def is_needed(spec: KubeDeschedulerSpec) -> bool:
     return lasts and bool(KUBEVIRT_PROFILES.intersection(spec.profiles))
 
 
-def soft_tainter_of(place: Place, installation: Installation, policy: str, facts: Facts) -> list[Object]:
+def soft_tainter_of(place: Ownership, installation: Installation, policy: str, facts: Facts) -> list[Object]:
     """Return the objects of a soft tainter, in an order in which they can be created."""
     return [
         in_namespace(place, "v1", "ServiceAccount", ACCOUNT),
@@ -55,7 +55,7 @@ def arguments(spec: KubeDeschedulerSpec, namespace: str) -> list[str]:
     ]
 
 
-def _rights(place: Place) -> list[Object]:
+def _rights(place: Ownership) -> list[Object]:
     nodes = [{"apiGroups": [""], "resources": [RESOURCES["Node"].plural], "verbs": ["get", "list", "patch"]}]
     resource = [{"apiGroups": [API_VERSION.partition("/")[0]], "resources": [PLURAL], "verbs": ["get"]}]
     subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": place.namespace}]
@@ -71,7 +71,7 @@ def _rights(place: Place) -> list[Object]:
     ]
 
 
-def _deployment(place: Place, image: str, policy: str, facts: Facts) -> Object:
+def _deployment(place: Ownership, image: str, policy: str, facts: Facts) -> Object:
     args = arguments(place.owner.spec, place.namespace)
     program = Program(NAME, image, ["restow"], args, cpu="10m", memory="128Mi")
     served = {

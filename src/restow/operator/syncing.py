@@ -24,7 +24,7 @@ from restow.operator.objects import KUBEDESCHEDULERS, Object, resource_for
 from restow.operator.pods import VERBOSITY
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
-from restow.operator.resource import API_VERSION, KIND, Metadata
+from restow.operator.resource import API_VERSION, KIND, ResourceMetadata
 from restow.operator.revoking import lets_evict, revoke_evictions
 from restow.operator.rules import check_name
 from restow.operator.soft_tainter import ACCOUNT
@@ -82,8 +82,8 @@ async def _resources(operator: Operator) -> list[Object]:
         raise ClientError(f"the cluster does not know {KIND}; install deploy/operator/crd.yaml: {error}") from error
 
 
-def _metadata(thing: Object) -> Metadata:
-    return Metadata(thing["metadata"]["name"], thing["metadata"]["namespace"])
+def _metadata(thing: Object) -> ResourceMetadata:
+    return ResourceMetadata(thing["metadata"]["name"], thing["metadata"]["namespace"])
 
 
 def _misplaced(operator: Operator, thing: Object) -> Desired:

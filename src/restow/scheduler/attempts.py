@@ -13,7 +13,7 @@ from restow.scheduling.queueing.queued_pod import QueuedPod
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
-class Trial:
+class RunningAttempt:
     """An attempt that goes on."""
 
     queued: QueuedPod
@@ -56,7 +56,7 @@ class Trial:
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
-class Rejection:
+class FailedAttempt:
     """Why a pod has no node now, and what is done about it."""
 
     message: str

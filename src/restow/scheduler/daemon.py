@@ -21,9 +21,9 @@ from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.snapshot import Key
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import REQUIRED
-from restow.scheduler.attempts import Rejection, Trial, asks_for_room, ref_of, victims_of
-from restow.scheduler.mirror import Changes, Mirror, PodChange
-from restow.scheduler.observing import AttemptTimer, Observer, Result
+from restow.scheduler.attempts import FailedAttempt, RunningAttempt, asks_for_room, ref_of, victims_of
+from restow.scheduler.mirror import Mirror, MirrorChanges, PodChange
+from restow.scheduler.observing import AttemptObserver, AttemptTimer, Result
 from restow.scheduler.pod_requests import PodRequests
 from restow.scheduler.queue_events import events_of, pod_events, waits
 from restow.scheduler.settings import KINDS, SchedulerSettings, volume_patience
@@ -53,7 +53,7 @@ _LOOK: Final = 10.0
 class SchedulerDaemon:
     """Its queue and its view of the cluster; ``watching`` keeps the view, ``schedule`` decides and binds."""
 
-    def __init__(self, api: Api, settings: SchedulerSettings, rules: QueueingRules, observer: Observer) -> None:
+    def __init__(self, api: Api, settings: SchedulerSettings, rules: QueueingRules, observer: AttemptObserver) -> None:
         self._settings = settings
         self._names = frozenset(profile.name for profile in settings.profiles)
         self._observer = observer
@@ -164,7 +164,7 @@ class SchedulerDaemon:
         if self.mirror.is_behind:
             self._take(self.mirror.catch_up())
 
-    def _take(self, changes: Changes) -> None:
+    def _take(self, changes: MirrorChanges) -> None:
         """Tell the queue what has changed."""
         for change in changes.pods:
             self._follow(change)
@@ -194,8 +194,8 @@ class SchedulerDaemon:
         ref = ref_of(mirror.state, pod)
         timing = AttemptTimer(with_plugins=random() < _SAMPLED)  # noqa: S311  keeps no secret
         decision = self._decide(pod, timing)
-        trial = Trial(queued=queued, pod=ref, began=began, decided=_now(), timing=timing)
-        if isinstance(decision, Rejection):
+        trial = RunningAttempt(queued=queued, pod=ref, began=began, decided=_now(), timing=timing)
+        if isinstance(decision, FailedAttempt):
             self._reject(trial, decision, permit)
             return
         if decision.ranking is None:
@@ -207,7 +207,7 @@ class SchedulerDaemon:
         self.queue.done(queued.key)
         self._start(self._bind(trial, mirror.state.cluster.nodes.names[node], needs, permit))
 
-    def _decide(self, pod: int, timing: AttemptTimer) -> Decision | Rejection:
+    def _decide(self, pod: int, timing: AttemptTimer) -> Decision | FailedAttempt:
         """What is said of a pod; a fault of a plugin is an error of this attempt, and stops nobody else."""
         try:
             return self.mirror.schedulers.decide(pod, timing)
@@ -215,19 +215,19 @@ class SchedulerDaemon:
             # The state may be in the middle of a dry run.
             self.mirror.restart()
             self._observer.warn(f"a decision failed: {type(fault).__name__}: {fault}")
-            return Rejection(message=f"running the plugins: {type(fault).__name__}: {fault}", is_error=True)
+            return FailedAttempt(message=f"running the plugins: {type(fault).__name__}: {fault}", is_error=True)
 
-    def _rejection(self, pod: int, decision: Decision, profile: str) -> Rejection:
+    def _rejection(self, pod: int, decision: Decision, profile: str) -> FailedAttempt:
         """What becomes of a pod that no node takes; a node where it preempts others is kept for it from now on."""
         if decision.error:
-            return Rejection(message=decision.error, is_error=True)
+            return FailedAttempt(message=decision.error, is_error=True)
         rejected_by = rejecting_plugins(decision.verdicts)
         if decision.unknown:
-            return Rejection(message=f"{decision.message}; {_LEAVE}", rejected_by=rejected_by)
+            return FailedAttempt(message=f"{decision.message}; {_LEAVE}", rejected_by=rejected_by)
         tried = profile in self._preempting and asks_for_room(decision)
         if decision.victims and self.live.unknown(_BUDGETS) is not None:
             # Nobody knows who is protected.
-            return Rejection(message=decision.message, rejected_by=rejected_by, tried_preemption=tried)
+            return FailedAttempt(message=decision.message, rejected_by=rejected_by, tried_preemption=tried)
         state, nominated = self.mirror.state, None
         outranked: list[ObjectRef] = []
         victims = victims_of(state, decision)
@@ -238,7 +238,7 @@ class SchedulerDaemon:
             pass
         elif self.mirror.drop_nomination(pod):
             nominated = ""
-        return Rejection(
+        return FailedAttempt(
             message=decision.message,
             rejected_by=rejected_by,
             tried_preemption=tried,
@@ -247,10 +247,10 @@ class SchedulerDaemon:
             outranked=outranked,
         )
 
-    def _reject(self, trial: Trial, rejection: Rejection, permit: Permit) -> None:
+    def _reject(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> None:
         self._start(self._put_back(trial, rejection, permit))
 
-    async def _bind(self, trial: Trial, node: str, needs: Reservation | None, permit: Permit) -> None:
+    async def _bind(self, trial: RunningAttempt, node: str, needs: Reservation | None, permit: Permit) -> None:
         """Bind a pod that is assumed to be on a node; where that fails it waits again, unless it needs no node any more."""
         announced = None if needs is None else ""
         problem = "" if needs is None else await self._prepare(trial, node, needs, permit)
@@ -261,7 +261,7 @@ class SchedulerDaemon:
             return
         self._give_back(trial)
         if isinstance(outcome, BindingRefused):
-            rejection = Rejection(message=outcome.message, is_error=True, nominated_node=announced)
+            rejection = FailedAttempt(message=outcome.message, is_error=True, nominated_node=announced)
             await self._put_back(trial, rejection, permit, node)
         else:
             # Its status is for whoever bound it to write.
@@ -269,20 +269,20 @@ class SchedulerDaemon:
             self._observer.attempted(trial.ended(_now(), Result.ERROR, node=node, message=outcome.message))
 
     async def _ask_to_bind(
-        self, trial: Trial, node: str, permit: Permit
+        self, trial: RunningAttempt, node: str, permit: Permit
     ) -> Bound | Elsewhere | PodGone | BindingRefused:
         began = _now()
         outcome = await self._requests.bind(trial.pod, node, permit)
         trial.timing.parts["Bind", "", "Success" if isinstance(outcome, Bound) else "Error"] = _now() - began
         return outcome
 
-    def _give_back(self, trial: Trial) -> None:
+    def _give_back(self, trial: RunningAttempt) -> None:
         """The place that a pod was assumed to have is free, unless the API server says that the pod is there."""
         for change in self.mirror.forget(trial.queued.key):
             for event in pod_events(change):
                 self.queue.on_event(event, _now())
 
-    async def _prepare(self, trial: Trial, node: str, needs: Reservation, permit: Permit) -> str:
+    async def _prepare(self, trial: RunningAttempt, node: str, needs: Reservation, permit: Permit) -> str:
         """See to the volumes of a pod, which may take minutes and hinders nobody; returns what is wrong, or ''."""
         self._aside += 1
         began, problem = _now(), "interrupted"
@@ -295,7 +295,7 @@ class SchedulerDaemon:
             trial.timing.parts["PreBind", "", "Error" if problem else "Success"] = _now() - began
         return problem
 
-    async def _put_back(self, trial: Trial, rejection: Rejection, permit: Permit, node: str = "") -> None:
+    async def _put_back(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit, node: str = "") -> None:
         """Carry out what was decided about a pod without a node, and have it wait."""
         problem = "nothing was done"
         try:
@@ -315,7 +315,7 @@ class SchedulerDaemon:
         )
         self._observer.attempted(ended)
 
-    def _requeue(self, trial: Trial, rejected_by: frozenset[str]) -> None:
+    def _requeue(self, trial: RunningAttempt, rejected_by: frozenset[str]) -> None:
         """A pod waits again, unless it is gone or has a node by now."""
         if self.mirror.waits(trial.key, trial.queued.key):
             self.queue.requeue(trial.queued.key, rejected_by, _now())

@@ -11,7 +11,7 @@ from restow.client.binding import ObjectRef
 from restow.cluster.pods import NO_POD
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explanation import Explanation, LastAttempt, Objection
-from restow.scheduler.observing import Attempt, Observer
+from restow.scheduler.observing import Attempt, AttemptObserver
 from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.queueing.queued_pod import Place, QueuedPod
@@ -26,9 +26,9 @@ _CAPACITY: Final = 10_000
 
 @dataclass(slots=True)
 class LastAttempts:
-    """An ``Observer`` that remembers the last attempt of each pod and passes everything on to another one."""
+    """An ``AttemptObserver`` that remembers the last attempt of each pod and passes everything on to another one."""
 
-    following: Observer
+    following: AttemptObserver
     #: Seconds, as the queue counts them.
     clock: Callable[[], float]
     _last: Recent[str, tuple[float, Attempt]] = field(default_factory=lambda: Recent(_CAPACITY))

@@ -23,7 +23,7 @@ from restow.cluster.recent_usage import KIND as USAGE
 from restow.cluster.snapshot import Key
 from restow.cluster.state import ClusterState
 from restow.live.cluster import LiveCluster
-from restow.scheduler.pod_rows import PodRows, differs, is_beyond_sums
+from restow.scheduler.pod_rows import PodRowBuilder, differs, is_beyond_sums
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.facts import PodFacts, pod_facts
@@ -45,7 +45,7 @@ class Assumed(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class SeenPod:
+class PodSnapshot:
     """A pod at one moment."""
 
     facts: PodFacts
@@ -60,12 +60,12 @@ class PodChange:
     """A pod came, changed or went, or its binding was seen."""
 
     key: Key
-    before: SeenPod | None
-    after: SeenPod | None
+    before: PodSnapshot | None
+    after: PodSnapshot | None
 
 
 @dataclass(slots=True, frozen=True)
-class ObjectChange:
+class WatchedChange:
     """A node (``ReadNode``) or an object of another kind came, changed or went."""
 
     kind: str
@@ -75,11 +75,11 @@ class ObjectChange:
 
 
 @dataclass(slots=True)
-class Changes:
+class MirrorChanges:
     """What is different since the last time, in the order in which it was carried over."""
 
     pods: list[PodChange] = field(default_factory=list)
-    objects: list[ObjectChange] = field(default_factory=list)
+    objects: list[WatchedChange] = field(default_factory=list)
 
 
 class Mirror:
@@ -129,13 +129,13 @@ class Mirror:
         """Make the state anew of what is known, whatever has become of it."""
         self._make_state()
 
-    def catch_up(self) -> Changes:
+    def catch_up(self) -> MirrorChanges:
         """Carry over what was touched; indices of nodes and pods are others afterwards.
 
         Of many pods, such as those of a whole list, only some at a time: others have to have their turn.
         """
         touched, self._touched = self._touched, defaultdict(set)
-        changes, pods = Changes(), touched.pop("Pod", set())
+        changes, pods = MirrorChanges(), touched.pop("Pod", set())
         at_once = nsmallest(_AT_ONCE, pods)
         for key in at_once:
             changes.pods.extend(self._follow_pod(key))
@@ -158,7 +158,7 @@ class Mirror:
         pod = self.state.order.find(*key)
         return pod if pod != NO_POD and self.state.cluster.pods.uids[pod] == uid else NO_POD
 
-    def pods(self) -> Iterator[SeenPod]:
+    def pods(self) -> Iterator[PodSnapshot]:
         """The pods without a node."""
         waiting = self.state.exists & (self.state.node == PENDING)
         yield from map(self._seen, np.flatnonzero(waiting).tolist())
@@ -221,7 +221,7 @@ class Mirror:
         assert self._live is not None
         self.state = ClusterState(self._live.snapshot())
         cluster = self.state.cluster
-        self._rows = PodRows(self.state)
+        self._rows = PodRowBuilder(self.state)
         self._nodes = {name: read for name in cluster.nodes.names if (read := self._live.store.node(name)) is not None}
         for uid, (key, node) in self._assumed.items():
             pod = self.find(key, uid)
@@ -299,13 +299,13 @@ class Mirror:
         """What there is of a pod, with the node that it is on now."""
         return self.state.cluster.pods.row(pod) | {"node": int(self.state.node[pod])}
 
-    def _seen(self, pod: int) -> SeenPod:
+    def _seen(self, pod: int) -> PodSnapshot:
         state, cluster = self.state, self.state.cluster
         facts = pod_facts(cluster.pods, cluster.nodes, pod)
         node = int(state.node[pod])
         if node >= 0 and not facts.node:
             facts = replace(facts, node=cluster.nodes.names[node])
-        return SeenPod(facts, int(cluster.pods.created[pod]), cluster.pods.is_over(pod))
+        return PodSnapshot(facts, int(cluster.pods.created[pod]), cluster.pods.is_over(pod))
 
     def _lose(self, pod: int) -> None:
         """A pod is gone for good."""
@@ -332,7 +332,7 @@ class Mirror:
             if self.schedulers.knows(pod):
                 self.schedulers.nominations.note(pod, node)
 
-    def _change(self, change: ObjectChange) -> None:
+    def _change(self, change: WatchedChange) -> None:
         """Carry over an object other than a pod."""
         state, name = self.state, change.key[1]
         if change.kind != "Node":
@@ -347,7 +347,7 @@ class Mirror:
             else:
                 state.update_node(state.cluster.nodes.index[name], change.after.row)
 
-    def _changed_objects(self, kind: str, keys: Iterable[Key]) -> Iterator[ObjectChange]:
+    def _changed_objects(self, kind: str, keys: Iterable[Key]) -> Iterator[WatchedChange]:
         """Those of a kind other than Pod that differ from what the state has."""
         assert self._live is not None
         store, known = self._live.store, self.state.cluster.kind(kind)
@@ -355,7 +355,7 @@ class Mirror:
             before = self._nodes.get(key[1]) if kind == "Node" else known.get(key)
             after = store.node(key[1]) if kind == "Node" else store.other(kind, *key)
             if before != after:
-                yield ObjectChange(kind, key, before, after)
+                yield WatchedChange(kind, key, before, after)
 
     def _key(self, pod: int) -> Key:
         pods = self.state.cluster.pods

@@ -73,7 +73,7 @@ class AttemptTimer:
         self._since = now
 
 
-class Observer(Protocol):
+class AttemptObserver(Protocol):
     """Is told of each attempt once it has ended, and of what was done meanwhile."""
 
     def attempted(self, attempt: Attempt) -> None:

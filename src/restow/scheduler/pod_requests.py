@@ -19,8 +19,8 @@ from restow.client.pod_status import Said, StatusChange, preempt, scheduler_erro
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.live.cluster import LiveCluster
-from restow.scheduler.attempts import Rejection, Trial
-from restow.scheduler.observing import Observer
+from restow.scheduler.attempts import FailedAttempt, RunningAttempt
+from restow.scheduler.observing import AttemptObserver
 
 #: Between two looks at a pod of which nobody knows whether it is bound.
 _PATIENCE: Final = BackOff(first=1.0, cap=10.0, jitter=0.2)
@@ -32,7 +32,7 @@ class PodRequests:
 
     api: Api
     live: LiveCluster
-    observer: Observer
+    observer: AttemptObserver
     #: What each pod was last told of its scheduling, by uid.
     _told: dict[str, Said] = field(default_factory=dict)
 
@@ -59,7 +59,7 @@ class PodRequests:
         """
         await self._write(pod, StatusChange(nominated_node=node), permit)
 
-    async def reject(self, trial: Trial, rejection: Rejection, permit: Permit) -> str:
+    async def reject(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> str:
         """Have victims leave, and say in the pod's status why it waits; returns what went wrong with the victims, or ''."""
         problem = await self._preempt(trial, rejection, permit) if rejection.victims else ""
         for each in rejection.outranked:
@@ -106,7 +106,7 @@ class PodRequests:
             return None
         return Bound() if seen.node == node else Elsewhere(seen.node, f'the pod is bound to node "{seen.node}"')
 
-    async def _preempt(self, trial: Trial, rejection: Rejection, permit: Permit) -> str:
+    async def _preempt(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> str:
         profile, now = trial.queued.pod.scheduler, self.api.server_time.now()
         self.observer.preempted(trial.pod, profile, rejection.nominated_node or "", rejection.victims)
         for victim in rejection.victims:

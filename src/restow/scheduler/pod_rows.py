@@ -29,7 +29,7 @@ _LARGE: Final = LARGEST // 1_000_000
 _CAPACITY: Final = 100_000
 
 
-class PodRows:
+class PodRowBuilder:
     """Makes rows for the pods of one state."""
 
     def __init__(self, state: ClusterState) -> None:

@@ -40,7 +40,7 @@ from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
 from restow.scheduler.metrics import Gauges, SchedulerMetrics
 from restow.scheduler.observing import Result
 from restow.scheduler.random_profile import schedule_at_random
-from restow.scheduler.reporter import Reporter
+from restow.scheduler.reporter import SchedulerReporter
 from restow.scheduler.settings import KINDS, SchedulerSettings
 from restow.scheduling.configuration.queueing_rules import queueing_rules
 from restow.scheduling.queueing.queued_pod import Place
@@ -85,7 +85,7 @@ class _Process:
     log: Log
     api: Api
     health: Health
-    reporter: Reporter
+    reporter: SchedulerReporter
     stopping: asyncio.Event
 
     async def lead(self, work: Callable[[Permit], Coroutine[Any, Any, None]]) -> None:
@@ -166,7 +166,7 @@ async def _process(
             name: await stack.enter_async_context(recording(api, log=log, metrics=metrics, controller=name))
             for name in names
         }
-        yield _Process(settings, log, api, health, Reporter(log, metrics, recorders), stopping)
+        yield _Process(settings, log, api, health, SchedulerReporter(log, metrics, recorders), stopping)
 
 
 async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, log: Log) -> None:

@@ -32,7 +32,7 @@ class Records(Protocol):
 
 
 @dataclass(slots=True, frozen=True)
-class Reporter:
+class SchedulerReporter:
     """An ``Observer`` that people see."""
 
     log: Log
