@@ -1,8 +1,8 @@
-"""Asks a scheduler that runs why a pod waits: its page ``/pods/NAMESPACE/NAME``, over HTTPS, with a bearer token.
+"""Ask a running scheduler why a pod waits: its page ``/pods/NAMESPACE/NAME``, over HTTPS, with a bearer token.
 
-The token is that of a file, or the kubeconfig's. It is sent only to the URL that somebody named. The certificate of that
-server is checked, unless it is on this machine: what answers there is the other end of ``kubectl port-forward``, or the
-scheduler of the same pod, and makes its own certificate.
+The token comes from a file or from the kubeconfig, and is sent only to the URL that the user named. The server's
+certificate is checked, unless the server is on this machine: there it is the other end of ``kubectl port-forward``, or
+the scheduler in the same pod, and has a self-signed certificate.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
 
-#: Seconds until somebody who does not answer is given up.
+#: Seconds to wait for an answer.
 _PATIENCE: Final = 15.0
 _URL: Final = "--scheduler-url"
 _TOKEN: Final = "--scheduler-token-file"  # noqa: S105
@@ -95,7 +95,7 @@ async def _token_of(kubeconfig: str | None, context: str | None, environ: Mappin
 
 
 def _in_words(server: str, refusal: ApiError) -> ClientError:
-    """What a refusal means to whoever asked."""
+    """Explain a refusal to the user."""
     said = refusal.message.strip()
     match refusal:
         case Unauthorized():

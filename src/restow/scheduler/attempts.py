@@ -14,7 +14,7 @@ from restow.scheduling.queueing.queued_pod import QueuedPod
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class RunningAttempt:
-    """An attempt that goes on."""
+    """An attempt in progress."""
 
     queued: QueuedPod
     pod: ObjectRef
@@ -38,7 +38,7 @@ class RunningAttempt:
         rejected_by: frozenset[str] = frozenset(),
         tried_preemption: bool = False,
     ) -> Attempt:
-        """What is told of it."""
+        """The attempt as observers see it."""
         return Attempt(
             pod=self.pod,
             profile=self.queued.pod.scheduler,
@@ -61,7 +61,7 @@ class FailedAttempt:
 
     message: str
     rejected_by: frozenset[str] = frozenset()
-    #: Whether it was asked whom the pod could preempt, whatever the answer.
+    #: Whether preemption was tried, successfully or not.
     tried_preemption: bool = False
     #: Whether something went wrong, which says nothing of the pod.
     is_error: bool = False
@@ -80,10 +80,10 @@ def ref_of(state: ClusterState, pod: int) -> ObjectRef:
 
 
 def victims_of(state: ClusterState, decision: Decision) -> list[ObjectRef]:
-    """The pods that have to go for a decision, but for those that are on their way out already."""
+    """The pods that a decision preempts, without those that are being deleted already."""
     return [ref_of(state, victim) for victim in decision.victims if not state.terminating[victim]]
 
 
 def asks_for_room(decision: Decision) -> bool:
-    """Whether it was asked whom the pod could preempt, whatever the answer; as kube-scheduler 1.36, not after an error before."""
+    """Whether preemption was tried; like kube-scheduler 1.36, not after an earlier error."""
     return decision.preemption is not None and not decision.preemption.is_final

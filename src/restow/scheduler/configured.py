@@ -1,8 +1,8 @@
-"""What of a KubeSchedulerConfiguration a scheduler that runs takes, what it ignores, and what it has to refuse.
+"""What a running scheduler takes from a KubeSchedulerConfiguration, what it ignores, and what it refuses.
 
-A plan may be made beside what restow does not model; a scheduler may not leave it out, since nobody looks after it. So
-whoever asks for such a plugin is told at the start. Pods that need one, such as those with resource claims, are told in
-their events.
+A plan may leave out what restow does not model; a scheduler may not, since no other program checks its decisions. So a
+configuration that enables such a plugin is refused at the start, and pods that need one, such as those with resource
+claims, get an event that says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.configuration.registry import find
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
 
-#: kube-scheduler's, which nobody has to ask for.
+#: Part of kube-scheduler by default; a configuration does not have to name it.
 _PARALLELISM: Final = 16
 _JSON: Final = ("", "application/json")
 

@@ -1,8 +1,8 @@
-"""A scheduler on one cluster: it takes the pods that wait, one after the other, and binds each where it decided.
+"""The scheduler of one cluster: it takes pending pods one after the other, decides, and binds each to its node.
 
-Decisions are made one at a time, in the event loop, and between them what watches told is carried over. What has to be
-asked of the API server - binds, deletions, conditions - goes on beside them, several at a time; each pod stays in flight in
-the queue until its answer is there, so whatever happens meanwhile, it ends bound or waiting.
+Decisions are made one at a time, in the event loop; between two decisions, changes from the watches are applied.
+Requests to the API server (binds, deletions, conditions) run concurrently. A pod stays in flight in the queue until its
+request is answered, so every pod ends bound or queued, whatever changes in between.
 Source: the scheduling and binding cycles of kube-scheduler, Kubernetes 1.36.
 """
 
@@ -88,9 +88,9 @@ class SchedulerDaemon:
             await self.live.stop()
 
     async def schedule(self, permit: Permit) -> None:
-        """Decide and bind for ever, as soon as the cluster is known; whoever cancels it ends all that is under way.
+        """Decide and bind until cancelled, from when the cluster is known; cancelling ends all attempts in progress.
 
-        WatchEndedError if the news have ended for good.
+        WatchEndedError if the watches have ended for good.
         """
         await self._all_kinds()
         self.mirror.begin(self.live)
@@ -113,7 +113,7 @@ class SchedulerDaemon:
         """Make decisions for a while, or wait until there is one to make."""
         self._wake.clear()
         if self._fault is not None:
-            # Nobody knows what has become of a pod; whoever starts again finds out.
+            # How requests in flight ended is unknown; the next process finds out.
             raise self._fault
         end = _now() + _SLICE
         while not self._is_full and self._is_informed():
@@ -165,7 +165,7 @@ class SchedulerDaemon:
             self._take(self.mirror.catch_up())
 
     def _take(self, changes: MirrorChanges) -> None:
-        """Tell the queue what has changed."""
+        """Pass changes to the queue."""
         for change in changes.pods:
             self._follow(change)
         for event in events_of(changes):
@@ -181,7 +181,7 @@ class SchedulerDaemon:
             self._requests.forget(before.facts.uid)
 
     def _try(self, queued: QueuedPod, permit: Permit) -> None:
-        """One attempt: decide, and see to it that it is carried out."""
+        """Make one attempt: decide, and start what carries the decision out."""
         mirror, began = self.mirror, _now()
         pod = mirror.find((queued.pod.namespace, queued.pod.name), queued.key)
         if pod == NO_POD or int(mirror.state.node[pod]) != PENDING:
@@ -208,17 +208,17 @@ class SchedulerDaemon:
         self._start(self._bind(trial, mirror.state.cluster.nodes.names[node], needs, permit))
 
     def _decide(self, pod: int, timing: AttemptTimer) -> Decision | FailedAttempt:
-        """What is said of a pod; a fault of a plugin is an error of this attempt, and stops nobody else."""
+        """The decision for a pod; an exception in a plugin fails this attempt only."""
         try:
             return self.mirror.schedulers.decide(pod, timing)
-        except Exception as fault:  # noqa: BLE001  whatever a pod brings about, the others are scheduled
+        except Exception as fault:  # noqa: BLE001  whatever is wrong with one pod, the others are scheduled
             # The state may be in the middle of a dry run.
             self.mirror.restart()
             self._observer.warn(f"a decision failed: {type(fault).__name__}: {fault}")
             return FailedAttempt(message=f"running the plugins: {type(fault).__name__}: {fault}", is_error=True)
 
     def _rejection(self, pod: int, decision: Decision, profile: str) -> FailedAttempt:
-        """What becomes of a pod that no node takes; a node where it preempts others is kept for it from now on."""
+        """Why no node takes a pod; if it preempts pods of a node, that node is nominated for it from now on."""
         if decision.error:
             return FailedAttempt(message=decision.error, is_error=True)
         rejected_by = rejecting_plugins(decision.verdicts)
@@ -226,7 +226,7 @@ class SchedulerDaemon:
             return FailedAttempt(message=f"{decision.message}; {_LEAVE}", rejected_by=rejected_by)
         tried = profile in self._preempting and asks_for_room(decision)
         if decision.victims and self.live.unknown(_BUDGETS) is not None:
-            # Nobody knows who is protected.
+            # The disruption budgets are unknown.
             return FailedAttempt(message=decision.message, rejected_by=rejected_by, tried_preemption=tried)
         state, nominated = self.mirror.state, None
         outranked: list[ObjectRef] = []
@@ -264,7 +264,7 @@ class SchedulerDaemon:
             rejection = FailedAttempt(message=outcome.message, is_error=True, nominated_node=announced)
             await self._put_back(trial, rejection, permit, node)
         else:
-            # Its status is for whoever bound it to write.
+            # The program that bound it writes its status.
             self._requeue(trial, frozenset())
             self._observer.attempted(trial.ended(_now(), Result.ERROR, node=node, message=outcome.message))
 
@@ -283,7 +283,7 @@ class SchedulerDaemon:
                 self.queue.on_event(event, _now())
 
     async def _prepare(self, trial: RunningAttempt, node: str, needs: Reservation, permit: Permit) -> str:
-        """See to the volumes of a pod, which may take minutes and hinders nobody; returns what is wrong, or ''."""
+        """Bind the volumes of a pod, which may take minutes and blocks no other pod; returns a problem, or ""."""
         self._aside += 1
         began, problem = _now(), "interrupted"
         try:

@@ -1,4 +1,4 @@
-"""Why one pod waits, as a scheduler tells it: the JSON of ``/pods/NAMESPACE/NAME``."""
+"""Why one pod waits: the JSON of ``/pods/NAMESPACE/NAME``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Explanation(Struct, frozen=True, rename="camel"):
     queue: str
     attempts: int
     waited: float
-    #: Until it may be tried again without any event; None where nobody knows.
+    #: Seconds until the pod may be tried again without any event; None if unknown.
     tried_again_in: float | None
     nominated_node: str
     rejected_by: tuple[str, ...]

@@ -41,16 +41,16 @@ class Gauges:
     cached: Mapping[str, int] = field(default_factory=dict)
     #: Waiting pods by the plugin that rejected them and their profile.
     rejected: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    #: How many pods have come into which queue, and by which event.
+    #: How many pods have entered which queue, by event.
     incoming: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    #: Events that are remembered for pods whose attempts go on, by event.
+    #: Events kept for pods with an attempt in progress, by event.
     in_flight: Mapping[str, int] = field(default_factory=dict)
     #: How many nodes there are whose usage is known.
     measured: int = 0
 
 
 class SchedulerMetrics:
-    """Everything that ``/metrics`` tells."""
+    """All metrics of ``/metrics``."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -121,12 +121,12 @@ class SchedulerMetrics:
         self._attempts.labels(result, profile).inc()
 
     def took(self, result: str, profile: str, *, deciding: float, lasted: float) -> None:
-        """Tell the seconds of an attempt's decision and of the whole."""
+        """Observe the seconds of an attempt: of its decision, and of the whole."""
         self._attempt_seconds.labels(result, profile).observe(lasted)
         self._algorithm_seconds.observe(deciding)
 
     def timed(self, profile: str, parts: Mapping[tuple[str, str, str], float]) -> None:
-        """Tell the seconds of the parts of an attempt, by extension point, plugin (empty for all together) and status."""
+        """Observe the seconds of an attempt by extension point, plugin (empty for all together) and status."""
         for (point, plugin, status), seconds in parts.items():
             if plugin:
                 self._plugin_seconds.labels(plugin, point, status).observe(seconds)
@@ -134,7 +134,7 @@ class SchedulerMetrics:
                 self._point_seconds.labels(point, status, profile).observe(seconds)
 
     def waited(self, attempts: int, seconds: float) -> None:
-        """Tell of a pod that was bound in so many attempts, so many seconds after it was first queued."""
+        """Observe that a pod was bound: after how many attempts, and how many seconds after it was first queued."""
         told = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
         self._wait_seconds.labels(told).observe(seconds)
         self._attempts_needed.observe(attempts)
@@ -148,7 +148,7 @@ class SchedulerMetrics:
         self._victims.observe(victims)
 
     def leads(self, name: str, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process schedules; ``name`` is the lease's."""
+        """Set whether this process schedules; ``name`` is the lease's."""
         self._leads.labels(name).set(leading)
 
     def events_lost(self, reason: Loss, number: int, /) -> None:

@@ -1,9 +1,9 @@
-"""The state that decisions are made on, in step with what the API server tells and with what was decided since.
+"""The state that decisions are made on: what the API server reports, and what was decided since.
 
-Watches only note what they touched; ``catch_up`` carries it over between two decisions, so that nothing changes in the
-middle of one. It goes by what the store has, not by the kind of news: an event that is told twice, late or not at all
-leaves the same state as one that came in time. A pod that was given a node has it at once (it is *assumed* to be there),
-whatever the API server says of it, until its binding is seen or has failed.
+Watches only note which objects changed; ``catch_up`` applies the changes between two decisions, so that the state never
+changes during one. It compares with the store and ignores the kind of event: an event that arrives twice, late or never
+leads to the same state. A pod gets its node as soon as that is decided (it is *assumed* to be there) and keeps it until
+its binding is seen or has failed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from restow.scheduling.loop.schedulers import Schedulers
 
 #: Kinds whose objects plugins follow by themselves.
 _FOLLOWED: Final = frozenset(("Node", "PodDisruptionBudget"))
-#: So many pods are carried over in some tenths of a second.
+#: Applying this many pods takes some tenths of a second.
 _AT_ONCE: Final = 2_000
-#: After so many changes the state is made anew, without its past.
+#: After this many changes, the state is rebuilt without its journal.
 _LONGEST_PAST: Final = 500_000
 
 
@@ -94,7 +94,7 @@ class Mirror:
         #: The nodes that pods are nominated for and that their status may not name yet, by uid.
         self._nominated: dict[str, Assumed] = {}
         self._nodes: dict[str, ReadNode] = {}
-        #: What nodes use, as far as somebody watches it.
+        #: The usage of nodes, where a profile needs it.
         self._usage: RecentUsage | None = None
 
     def touch(self, kind: str, keys: Iterable[Key]) -> None:
@@ -118,7 +118,7 @@ class Mirror:
         self._make_state()
 
     def measure(self, usage: RecentUsage | None) -> None:
-        """Score by this usage of nodes from now on; None is known of nobody."""
+        """Score by this usage of nodes from now on; None if it is unknown."""
         self._usage = usage
         if self.has_begun:
             self._put_usage()
@@ -126,7 +126,7 @@ class Mirror:
             self.state.commit()
 
     def restart(self) -> None:
-        """Make the state anew of what is known, whatever has become of it."""
+        """Rebuild the state from the store."""
         self._make_state()
 
     def catch_up(self) -> MirrorChanges:
@@ -169,7 +169,7 @@ class Mirror:
         return pod != NO_POD and int(self.state.node[pod]) == PENDING and not self.state.cluster.pods.is_over(pod)
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether a pod has been given a node where nobody has seen it yet."""
+        """Whether a pod has a node that the watch does not show yet."""
         return uid in self._assumed
 
     def sizes(self) -> dict[str, int]:
@@ -326,7 +326,7 @@ class Mirror:
             nominations.note(pod, row["nominated"])
 
     def _follow_nominations(self, node: int) -> None:
-        """A node has come that pods may have been nominated for before."""
+        """Apply the nominations of pods for a node that did not exist when they were nominated."""
         state, nominated = self.state, self.state.cluster.pods.nominated
         for pod in np.flatnonzero((nominated == node) & state.holds_resources() & (state.node == PENDING)).tolist():
             if self.schedulers.knows(pod):

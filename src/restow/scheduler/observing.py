@@ -1,4 +1,4 @@
-"""What a scheduler does, told as it happens to whoever makes events, metrics and log lines of it."""
+"""What a scheduler reports while it works, for events, metrics and log lines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Attempt:
     rejected_by: frozenset[str] = frozenset()
     #: Seconds of its parts.
     parts: Mapping[Part, float] = field(default_factory=dict)
-    #: Whether DefaultPreemption was asked, whatever its answer.
+    #: Whether DefaultPreemption was tried, successfully or not.
     tried_preemption: bool = False
 
 
@@ -74,7 +74,7 @@ class AttemptTimer:
 
 
 class AttemptObserver(Protocol):
-    """Is told of each attempt once it has ended, and of what was done meanwhile."""
+    """Called at the end of each attempt, and when pods are preempted."""
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt has ended: the pod is bound, or has to wait."""

@@ -1,7 +1,7 @@
-"""What a scheduler asks of the API server about one pod: binds, deletions of victims, conditions.
+"""What a scheduler requests from the API server for one pod: its binding, deletions of victims, conditions.
 
-A bind whose answer is lost may have been carried out. It is asked for again, which is safe, and the pod is looked at, until
-somebody knows: meanwhile it keeps its place in the state, so nobody else is put there.
+A binding whose response is lost may have taken effect. It is requested again, which is safe, and the pod is read until
+the outcome is known; until then the pod keeps its place in the state, so that no other pod gets it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from restow.live.cluster import LiveCluster
 from restow.scheduler.attempts import FailedAttempt, RunningAttempt
 from restow.scheduler.observing import AttemptObserver
 
-#: Between two looks at a pod of which nobody knows whether it is bound.
+#: The pause between two reads of a pod whose binding is uncertain.
 _PATIENCE: Final = BackOff(first=1.0, cap=10.0, jitter=0.2)
 
 
@@ -33,11 +33,11 @@ class PodRequests:
     api: Api
     live: LiveCluster
     observer: AttemptObserver
-    #: What each pod was last told of its scheduling, by uid.
+    #: The last condition written for each pod, by uid.
     _told: dict[str, Said] = field(default_factory=dict)
 
     async def bind(self, pod: ObjectRef, node: str, permit: Permit) -> Bound | Elsewhere | PodGone | BindingRefused:
-        """Bind a pod to a node, and return when it is known what came of it."""
+        """Bind a pod to a node, and return when the outcome is known."""
         tries = 0
         while True:
             if not await self._is_there(node):
@@ -98,7 +98,7 @@ class PodRequests:
             return BindingRefused(str(error))
 
     def _seen(self, pod: ObjectRef, node: str) -> Bound | Elsewhere | PodGone | None:
-        """What the watch tells of a pod; None where it tells nothing new."""
+        """What the watch shows of a pod; None if nothing new."""
         seen = self.live.pod(pod.namespace, pod.name)
         if seen is None or seen.uid != pod.uid:
             return PodGone("the pod is gone")

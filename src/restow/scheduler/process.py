@@ -59,7 +59,7 @@ class ProcessSettings:
     namespace: str = NAMESPACE
     lease: LeaseSettings | None = None
     https: HttpsSettings | None = None
-    #: The pages that anybody may read; for the others a token is needed. One that ends with ``/*`` is all below it.
+    #: The pages that need no token. A path that ends with ``/*`` includes everything below it.
     open_paths: Sequence[str] = ()
     #: What ``/configz`` shows; without it there is no such page.
     configuration: Mapping[str, Any] | None = None
@@ -89,7 +89,7 @@ class _Process:
     stopping: asyncio.Event
 
     async def lead(self, work: Callable[[Permit], Coroutine[Any, Any, None]]) -> None:
-        """Do the work under the lease that is asked for, until told to stop."""
+        """Do the work, under a lease if one is configured, until stopped."""
         lease = self.settings.lease
         leads = partial(self.reporter.metrics.leads, lease.name if lease else "")
 
@@ -103,7 +103,7 @@ class _Process:
 
 @dataclass(slots=True)
 class _Admission:
-    """Who may read pages; nobody while the API server cannot be asked."""
+    """Who may read pages; no one while the API server cannot be asked."""
 
     log: Log
     reviews: AccessReviews | None = None
@@ -111,7 +111,7 @@ class _Admission:
     _problem: str = ""
 
     async def review(self, token: str, path: str) -> HTTPStatus:
-        """Return what is answered to whoever shows a token and asks for a path."""
+        """The HTTP status for a token that asks for a path."""
         if self.reviews is None:
             return HTTPStatus.SERVICE_UNAVAILABLE
         try:
@@ -170,7 +170,7 @@ async def _process(
 
 
 async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, log: Log) -> None:
-    """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
+    """Run until stopped, or until the lease is lost; InputError, ClientError or OSError if it cannot work."""
     async with _process(settings, [random.name], Health(program="scheduler"), log) as process:
         process.health.ready()
         log.info(f"Pods that name the scheduler {random.name} go to any ready node")
@@ -187,7 +187,7 @@ async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, l
 
 
 async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerSettings, log: Log) -> None:
-    """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
+    """Run until stopped, or until the lease is lost; InputError, ClientError or OSError if it cannot work."""
     daemons: list[SchedulerDaemon] = []
     health = Health(lambda: _outdated(daemons[0]) if daemons else None, program="scheduler")
     names, rules, pods = [each.name for each in scheduling.profiles], queueing_rules(scheduling.profiles), _PodPages()
@@ -239,7 +239,7 @@ def _configz(configuration: Mapping[str, Any], _: web.Request) -> web.Response:
 
 
 async def _until(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work until told to stop; what ends it before that is raised, alone."""
+    """Do the work until stopped; an exception of the work is raised as it is."""
     doing, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
     try:
         await asyncio.wait((doing, stopped), return_when=asyncio.FIRST_COMPLETED)

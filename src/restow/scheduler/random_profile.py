@@ -21,7 +21,7 @@ Told = Callable[[ObjectRef, str, Outcome], None]
 
 
 async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, told: Told) -> None:
-    """Bind the pods of a scheduler of this name for ever; ``told`` hears which node each got, and how that went."""
+    """Bind the pods with this schedulerName until cancelled; ``told`` is called with each pod's node and the outcome."""
     nodes, pods, changed = dict[str, Node](), dict[str, Pod](), asyncio.Event()
     waiting = Selection(fields=f"spec.schedulerName={name},spec.nodeName=,status.phase=Pending")
     async with asyncio.TaskGroup() as tasks:

@@ -41,7 +41,7 @@ class SchedulerReporter:
     recorders: Mapping[str, Records]
 
     def attempted(self, attempt: Attempt) -> None:
-        """Tell how an attempt to schedule a pod ended, and how long it took."""
+        """Report how an attempt to schedule a pod ended, and how long it took."""
         result = attempt.result
         self.metrics.took(result.value, attempt.profile, deciding=attempt.deciding, lasted=attempt.lasted)
         self.metrics.timed(attempt.profile, attempt.parts)
@@ -54,14 +54,14 @@ class SchedulerReporter:
             self.failed(attempt.pod, attempt.profile, result, attempt.message)
 
     def bound(self, pod: ObjectRef, profile: str, node: str) -> None:
-        """Tell that a pod is on a node now."""
+        """Report that a pod is bound."""
         self.metrics.attempted(Result.SCHEDULED.value, profile)
         self.log.info("Successfully bound pod to node", v=_DETAILS, pod=_ref(pod), node=node)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
         self._record(profile, Occurrence(_about(pod), "Scheduled", "Binding", note))
 
     def failed(self, pod: ObjectRef, profile: str, result: Result, message: str) -> None:
-        """Tell why a pod still waits."""
+        """Report why a pod still waits."""
         self.metrics.attempted(result.value, profile)
         if result is Result.ERROR:
             self.log.error("Error scheduling pod; retrying", message, pod=_ref(pod))
@@ -71,7 +71,7 @@ class SchedulerReporter:
         self._record(profile, occurrence)
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
-        """Tell the pods that have to make room for another one."""
+        """Report the pods that are deleted for another one."""
         self.metrics.preempted(len(victims))
         for victim in victims:
             self.log.info("Preemptor Pod preempted victim Pod", preemptor=_ref(pod), victim=_ref(victim), node=node)
@@ -79,7 +79,7 @@ class SchedulerReporter:
             self._record(profile, Occurrence(_about(victim), "Preempted", "Preempting", note, related=_about(pod)))
 
     def warn(self, sentence: str) -> None:
-        """Tell people something that they have to know."""
+        """Log a warning."""
         self.log.warning(sentence)
 
     def _record(self, profile: str, occurrence: Occurrence) -> None:
