@@ -1,11 +1,11 @@
 """The cluster of an API server, kept up to date by watches.
 
-Each kind has a task of its own that follows it. What comes in is applied at once and as a whole: a fresh list replaces
-the old one when its last page has come, never page by page. All of this happens in one event loop, so ``snapshot`` sees
-every kind as it was at one moment. Objects are kept as ``ClusterStore`` keeps them: pods as rows of interned parts.
+Each kind has a task that follows it. Changes are applied at once and as a whole: a fresh list replaces the old one when
+its last page has arrived, never page by page. All of this happens in one event loop, so ``snapshot`` sees every kind as
+it was at one moment. Objects are kept as ``ClusterStore`` keeps them: pods as rows of interned parts.
 
-Whatever keeps news of a kind away, the last state of it is kept and trusted for ``reflector.TRUSTED`` seconds. Then the kind is
-missing from snapshots until it is heard of again, and what could be protected by it is not evicted.
+When a kind cannot be watched, its last state is trusted for ``reflector.TRUSTED`` seconds. After that, the kind is
+missing from snapshots until it is watched again, and pods that it could protect are not evicted.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from restow.workloads.replica_sets import wanted_replicas
 #: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
 #: server measures every 15 s.
 METRICS_INTERVALS = {"NodeMetrics": INTERVAL, "PodMetrics": 15.0}
-#: Seconds between two looks whether people have to be told of kinds that are not known any more.
+#: Seconds between two checks for kinds that have become unknown.
 _LOOK = 15.0
 #: Seconds after which a kind is asked for again that the API server does not serve: less than it is trusted for.
 _ASKED_AGAIN = 60.0
 
 
-#: Is told a kind and the objects of it (namespace and name) that may have changed, each time some have.
+#: Called with a kind and those of its objects (namespace and name) that may have changed.
 Touch = Callable[[str, Iterable[Key]], None]
 
 
@@ -77,11 +77,11 @@ class LiveCluster:
         self._waiting: set[asyncio.Future[None]] = set()
         self._outages = Outages(warn, done)
         self._interruptions = 0
-        #: What the last snapshot left out beside what cannot be read.
+        #: What the last snapshot left out, apart from unreadable objects.
         self._beyond: Mapping[ObjectKey, str] = {}
         #: Of the state as it is now; None when it has changed since.
         self._snapshot: Cluster | None = None
-        #: The minor version of the API server, if somebody has asked.
+        #: The minor version of the API server, once it was asked for.
         self.server_minor: int | None = None
 
     async def start(self) -> None:
@@ -136,7 +136,7 @@ class LiveCluster:
         return self._interruptions
 
     def is_interrupted(self, kind: str) -> bool:
-        """Whether the news of a kind have broken off, and nothing has come since."""
+        """Whether the watch of a kind has broken off and has not resumed."""
         reflector = self._reflectors[kind]
         return reflector.broken > reflector.heard
 
@@ -149,7 +149,7 @@ class LiveCluster:
         return self._reflectors[kind].is_known(_now())
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
-        """Why nobody knows what there is of the first of these kinds of which that is so; None if all are known.
+        """Why the first of these kinds that is not in sync is not; None if all are.
 
         WatchEndedError if one of the tasks has ended.
         """
@@ -208,15 +208,15 @@ class LiveCluster:
         return self._store.has_taints(node)
 
     def opt_out(self, namespace: str) -> str | None:
-        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
+        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or is unknown."""
         return self._store.opt_out(namespace)
 
     def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
-        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
+        """The wanted replicas of a ReplicaSet or ReplicationController; None for other kinds, or if unknown."""
         return wanted_replicas(self._store.other(owner.kind, namespace, owner.name), owner)
 
     def has_room(self, budget: str) -> bool:
-        """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
+        """Whether a disruption budget (namespace/name) allows an eviction; an unknown one does."""
         return self._store.has_room(budget)
 
     async def changed(self) -> None:
@@ -244,7 +244,7 @@ class LiveCluster:
         return await self.wait_for(lambda: self.ready, deadline)
 
     async def _keep(self, reflector: Reflector) -> None:
-        """Follow a kind for ever, through refusals."""
+        """Follow a kind until cancelled; refusals are retried."""
         while True:
             try:
                 await (self._poll(reflector) if reflector.kind in METRICS else self._follow(reflector))
@@ -255,7 +255,7 @@ class LiveCluster:
                     continue
                 self._refuse(reflector, refusal_sentence(reflector.kind, refused))
             except ClientError as error:
-                # Whatever else a kind may be refused for may pass too.
+                # Other refusals may pass too.
                 self._fail(reflector, error)
             await asyncio.sleep(REFUSED.wait(reflector.refusals))
 
@@ -274,13 +274,13 @@ class LiveCluster:
             await asyncio.sleep(METRICS_INTERVALS[reflector.kind])
 
     def _followed(self, metrics: Any) -> Any:
-        """The usage of a node as the mean of what was told of it so far; of a pod, or what cannot be read, as it is."""
+        """The usage of a node as the mean of its samples so far; that of a pod, and what cannot be read, as it is."""
         if not isinstance(metrics, NodeMetrics):
             return metrics
         try:
             return smoothed(self._store.other("NodeMetrics", "", metrics.metadata.name), metrics)
         except ValueError:
-            # Whoever takes it says what is wrong with it.
+            # The reader reports what is wrong with it.
             return metrics
 
     def _take(self, reflector: Reflector, news: WatchEvent) -> None:
@@ -312,7 +312,7 @@ class LiveCluster:
         self._notify()
 
     async def _look(self) -> None:
-        """Tell for ever of kinds that are not known any more."""
+        """Warn of kinds that have become unknown, until cancelled."""
         while True:
             await asyncio.sleep(_LOOK)
             self._outages.look(self._reflectors.values(), _now())
@@ -355,7 +355,7 @@ class LiveCluster:
         reflector.refusals += 1
         trouble = f"{RESOURCES[reflector.kind].plural} cannot be listed: {error}"
         if reflector.kind in METRICS and not reflector.listed and isinstance(error, ApiError):
-            # Usage comes from somebody else, who may be down for good.
+            # Usage comes from another server, which may be down for good.
             self._refuse(reflector, trouble)
         elif reflector.refusals == 1:
             self._warn(trouble)

@@ -8,7 +8,7 @@ from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
-#: What is read from files only. Of a live cluster, two running pods of one virtual machine tell of its migration; few
+#: What is read from files only. In a live cluster, two running pods of one virtual machine show its migration; few
 #: clusters serve NodeResourceTopologies.
 STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
 #: Kinds that no rule looks at; the owner above a Job is named by its own owner reference.
@@ -19,7 +19,7 @@ CUSTOM = ("VerticalPodAutoscaler",)
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.
 REQUIRED = ("Node", "Pod")
-#: Without these nobody knows which pods may be evicted at all: each namespace may have opted out.
+#: Without these it is unknown which pods may be evicted at all: each namespace may have opted out.
 PERMITTING = (*REQUIRED, "Namespace")
 #: Kinds that keep pods from being evicted. Budgets and Jobs do so where moves are proven.
 PROTECTING = (*PERMITTING, "PodDisruptionBudget", "Job")

@@ -1,9 +1,9 @@
 """Usage from the Prometheus that a policy names.
 
-Whatever goes wrong becomes the ``problem`` of a result, in upstream's words: a strategy that goes by it cannot work then,
-and all others do. Without a token of its own a pod shows that of its service account, and trusts the authorities that
-come with it. Source: Descheduler 0.36, prom_client_controller.go; outside a pod, where upstream asks nobody, Prometheus
-is asked without a token.
+Any failure becomes the ``problem`` of a result, in upstream's words: a strategy that needs it cannot work then, and all
+others can. Without a token in the policy, a pod sends that of its service account, and trusts the authorities that come
+with it. Source: Descheduler 0.36, prom_client_controller.go; outside a pod, where upstream does not query at all,
+Prometheus is queried without a token.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Usage from the sources that a policy names: its queries, asked once for each cycle.
 
-The results go into ``Cluster.usage``, so that what decides asks nobody; a dump may bring results along as well. Whatever
-goes wrong becomes the ``problem`` of a result: a strategy that goes by it cannot work then, and all others do.
+The results are stored in ``Cluster.usage``, so that deciding needs no network; a dump may contain results as well. Any
+failure becomes the ``problem`` of a result: a strategy that needs it cannot work then, and all others can.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ AskForUsage = Callable[[Policy], Coroutine[Any, Any, Mapping[UsageQuery, QueryRe
 
 
 async def no_usage(_: Policy) -> Mapping[UsageQuery, QueryResult]:
-    """Nobody answers."""
+    """No results."""
     return {}
 
 
 @dataclass(slots=True)
 class QueriedUsage:
-    """Asks what policies want to know, and remembers what it was told in the cycles before."""
+    """Runs the queries of policies, and remembers the results of earlier cycles."""
 
     #: Of the cluster, for secrets and the time.
     api: Api

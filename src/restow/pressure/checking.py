@@ -1,6 +1,6 @@
-"""What the rules would do now, from one answer to each query: for each node its values, and what becomes of its label.
+"""What the rules would do now, from one result of each query: the values of each node, and how its label would change.
 
-A check knows no more of the past than a new process: which nodes bear the label of the one before.
+Like a new process, a check knows nothing of the past but which nodes the previous process labelled.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CheckedRule(Struct, frozen=True, rename="camel"):
 
 
 class CheckedNode(Struct, frozen=True, rename="camel"):
-    """A node: its value by rule (null where there is none, and why), the rules that it is over, and what becomes of its marks."""
+    """A node: its value by rule (null where there is none, and why), the rules that it exceeds, and how its marks change."""
 
     name: str
     values: dict[str, float | None]

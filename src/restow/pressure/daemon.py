@@ -1,8 +1,8 @@
-"""A whole run of ``restow pressure``: everything that it needs, started in order and ended in the reverse order.
+"""The whole run of ``restow pressure``: its parts are started in order and ended in reverse order.
 
-The pages are served first. The watch of nodes and the question whether the API server answers go on in every replica; only
-the one that holds the lease asks Prometheus and writes. SIGTERM ends the round under way and gives the lease back; marks
-stay, and the next process knows them by their field manager.
+The pages are served first. Every replica watches nodes and checks that the API server answers; only the one that holds
+the lease queries Prometheus and writes. SIGTERM ends the current round and releases the lease; marks stay, and the next
+process recognizes them by their field manager.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PressureDaemon:
     _leads: bool = field(default=False, init=False)
 
     async def run(self) -> None:
-        """Return when it was told to stop or has lost the lease; InputError, ClientError or OSError for what keeps it from working."""
+        """Run until stopped or the lease is lost; InputError, ClientError or OSError if it cannot work."""
         settings, log = self.settings, self.log
         stopping = told_to_stop(log)
         status = DependencyStatus(settings.interval)
@@ -135,7 +135,7 @@ class PressureSettings:
     prometheus: Endpoint
     criteria: Criteria
     interval: float
-    #: Judge and tell, and write nothing.
+    #: Evaluate and log, but write nothing.
     dry_run: bool = False
     #: Where the lease is.
     namespace: str

@@ -27,7 +27,7 @@ NEVER: Final = -1
 
 @dataclass(slots=True, frozen=True)
 class MissingDataPolicy:
-    """What becomes of a node without values: its marks stay for a while, then they go, or stay until there are values."""
+    """How long marks survive missing samples, and whether they are cleared afterwards."""
 
     #: Nanoseconds.
     grace: int

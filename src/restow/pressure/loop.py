@@ -1,6 +1,6 @@
-"""The rounds of a daemon: in each interval one query for each rule, a judgement, and the patches that follow from it.
+"""The rounds of a daemon: in each interval one query for each rule, an evaluation, and the patches that follow.
 
-No round ends the loop, whatever goes wrong in it; without answers the marks stay for the grace period.
+An error ends its round, never the loop; without results the marks stay for the grace period.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WHO: Final = "loop"
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a clock of nanoseconds since the epoch that goes on from now whatever somebody sets the time to."""
+    """Return a clock of nanoseconds since the epoch that does not follow changes of the system time."""
     ahead = time.time() - boot_clock()
     return lambda: int((boot_clock() + ahead) * SECOND)
 
@@ -66,7 +66,7 @@ class Rounds:
         self._problem_log = ProblemLog(self.log.warning, self.log.info)
 
     async def run(self, permit: Permit) -> None:
-        """Go round, with the permission to write; returns when told to stop, after the round under way."""
+        """Run rounds, with the permission to write, until stopped; the current round is finished first."""
         self.status.expect(PROMETHEUS)
         clock = asyncio.get_running_loop().time
         while not self.stopping.is_set():
@@ -74,7 +74,7 @@ class Rounds:
             self.watchdog.expect(_WHO, "round", self.interval + self.prometheus.time_out + _STUCK)
             try:
                 await self.go_round(permit)
-            except Exception as error:  # noqa: BLE001 - the next round may fare better, whatever it was
+            except Exception as error:  # noqa: BLE001 - whatever failed, the next round may succeed
                 self.log.error("A round failed", str(error) or type(error).__name__)
             self.metrics.worked(clock() - began)
             await self._pause(began + self.interval - clock())
@@ -139,7 +139,7 @@ def _named(found: Situation, flags: BoolArray) -> frozenset[str]:
 
 
 async def watch_api_server(nodes: KnownNodes, status: DependencyStatus, interval: float) -> None:
-    """Note for ever, once in each interval, whether the API server answers."""
+    """Note once in each interval whether the API server answers, until cancelled."""
     while True:
         status.heard(API_SERVER, await nodes.why_silent(max(1.0, interval)))
         await asyncio.sleep(interval)

@@ -1,8 +1,8 @@
-"""The marks of nodes: which there are, whose, and how one is written so that nobody else's is lost.
+"""The marks of nodes: which exist, which are ours, and how to write one without overwriting those of others.
 
-A label is written by server-side apply, whose field manager tells in every later process which labels are restow's. Of a
-taint nobody knows who wrote it, since the list of taints has one owner; a soft taint with our key and value counts as ours.
-A patch names the node's uid, or it would create a node that has just been deleted.
+A label is written by server-side apply: its field manager shows every later process which labels are restow's. Taints
+have no owners of their own, since their list has one; a soft taint with our key and value counts as ours. A patch
+contains the node's uid, or it would create a node that has just been deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIELD_MANAGER: Final = "restow-pressure"
 _NODE: Final = RESOURCES["Node"]
 _EFFECT: Final = "PreferNoSchedule"
 
-#: What happens to a mark: it comes, it stays, it goes, it is somebody else's, or there is none.
+#: What happens to a mark: it is set, kept or cleared; it belongs to another program; or there is none.
 Change = Literal["set", "keep", "clear", "foreign", "none"]
 
 
@@ -53,7 +53,7 @@ class _Applied(Struct, frozen=True, rename="camel"):
 
 
 def is_labelled(node: MarkedNode, mark: Mark) -> bool:
-    """Whether a node bears our label; one that somebody else wrote is none of ours."""
+    """Whether a node has our label; one that another program wrote is not ours."""
     return labels_of(node, FIELD_MANAGER).get(mark.key) == mark.value
 
 
@@ -80,7 +80,7 @@ def taint_change(node: MarkedNode, mark: Mark, *, wanted: bool) -> Change:
 
 
 def is_foreign(node: MarkedNode, mark: Mark) -> bool:
-    """Whether somebody else has written a label of the mark's key, of whatever value."""
+    """Whether another program has written a label with the mark's key, with any value."""
     return mark.key in (node.metadata.labels or {}) and mark.key not in labels_of(node, FIELD_MANAGER)
 
 
@@ -90,9 +90,9 @@ def labels_wanted(node: MarkedNode, mark: Mark, *, wanted: bool) -> Mapping[str,
 
 
 async def write_labels(api: Api, node: MarkedNode, labels: Mapping[str, str], permit: Permit) -> int:
-    """Make these the labels that are ours; returns the node's version then.
+    """Make these the labels that are ours; returns the node's new version.
 
-    Conflict where somebody else has one of them by now, or where the node is another one of the same name.
+    Conflict if another program owns one of them by now, or if the node is a new one with the same name.
     """
     body = _Applied({"name": node.name, "uid": node.uid, "labels": labels})
     applied = await objects.apply(api, _NODE, "", node.name, body, manager=FIELD_MANAGER, permit=permit)

@@ -13,7 +13,7 @@ from restow.serving.exposition import add_process_metrics, exposition
 
 #: Which mark is written.
 MarkKind = Literal["label", "taint"]
-#: What becomes of a write.
+#: The outcome of a write.
 WriteResult = Literal["done", "failed", "outdated"]
 
 _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50)
@@ -55,7 +55,7 @@ class PressureMetrics:
         return exposition(self.registry)
 
     def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process may write."""
+        """Set whether this process may write."""
         self._leads.set(leading)
 
     def judged(self, asked: RuleResults, situation: Situation, criteria: Criteria) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from restow.kube.objects import Taint
 
-#: Kinds of addresses by which an ``instance`` may name a node, beside its name.
+#: Kinds of addresses by which an ``instance`` may name a node, besides its name.
 _ADDRESSES: Final = ("InternalIP", "Hostname")
 _CONTROL_PLANE: Final = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 
@@ -60,7 +60,7 @@ class MarkedNode(Struct, frozen=True):
 
     @property
     def uid(self) -> str:
-        """What tells it from a node of the same name before it."""
+        """Distinguishes it from an earlier node with the same name."""
         return self.metadata.uid
 
     @property

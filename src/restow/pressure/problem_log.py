@@ -45,11 +45,11 @@ class DependencyStatus:
         self._why: dict[str, str] = {}
 
     def expect(self, who: str) -> None:
-        """Somebody is asked from now on."""
+        """Expect answers of Prometheus or the API server from now on."""
         self._answered.setdefault(who, _now())
 
     def heard(self, who: str, why_not: str) -> None:
-        """Somebody was asked: why there was no answer, empty if there was one."""
+        """Note an answer; or why there was none."""
         self.expect(who)
         self._why[who] = why_not
         if not why_not:

@@ -1,7 +1,7 @@
-"""Rule files: which queries tell of pressure, and from which value on.
+"""Rule files: which queries indicate pressure, and from which value on.
 
-The format is that of a dynamic scheduler whose files are used unchanged. All other fields of a rule are restow's own,
-and may be left out. A field that nobody reads is told of and ignored, as that program ignores it.
+The format is that of a dynamic scheduler, whose files work unchanged. All further fields are restow's own and optional.
+An unknown field is reported and ignored, as that scheduler ignores it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What Prometheus is asked, and its answers as values of nodes, now and over a range; and what in them cannot be used.
+"""The queries to Prometheus, and their results as values of nodes, now and over a range; and which samples are unusable.
 
-A value counts only if it is one: finite, not old, and the only one of its node. Whatever is wrong with the samples of a
-node, the node then has no value, and its mark stays as it is for a while.
+A value counts only if it is finite, recent and the only one of its node. Otherwise the node has no value, and its mark
+stays as it is for a while.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NodeValues:
 
 @dataclass(slots=True, frozen=True)
 class RuleResults:
-    """What became of the queries, by rule: an answer, or None and why there is none."""
+    """The results of the queries, by rule; None for a query that failed, and why."""
 
     answers: Sequence[InstantVector | None]
     #: By the rule's name.
@@ -71,7 +71,7 @@ class NodeRanges:
 
 
 def join(answer: InstantVector, index: Mapping[str, int], nodes: int) -> NodeValues:
-    """Return the values of so many nodes; ``index`` knows the position of a node by each of its names."""
+    """Return the values of the nodes; ``index`` has the position of a node by each of its names."""
     values = np.full(nodes, math.nan)
     unusable: dict[int, str] = {}
     unmatched: dict[str, None] = {}
@@ -136,9 +136,9 @@ async def _answer(prometheus: Api, rule: Rule) -> InstantVector | str:
 def ranges(
     answer: InstantVector, index: Mapping[str, int], nodes: Sequence[str], *, per_unit: int, query: str
 ) -> NodeRanges:
-    """The series of nodes by their names; ``index`` knows the position of a node by each of its names and addresses.
+    """The series of nodes by their names; ``index`` has the position of a node by each of its names and addresses.
 
-    A sample of 1 is so many of the amounts of ``cluster.amounts``: 1000 for cores, 1 for bytes.
+    ``per_unit`` converts a sample to the amounts of ``cluster.amounts``: 1000 for cores, 1 for bytes.
     """
     where = _positions(answer, index)
     values: dict[int, dict[int, list[float]]] = {}

@@ -1,6 +1,6 @@
-"""What is known after one answer to each query, and what follows from it for the marks: a pure step from one moment to the next.
+"""What is known after one result of each query, and the marks that follow: a pure step from one moment to the next.
 
-Nodes come and go between two moments; each is known by its uid, so a new node of an old name begins anew.
+Nodes are identified by uid, so a new node with an old name starts from the beginning.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def assess(
 
 
 def positions_among(before: Sequence[MarkedNode], nodes: Sequence[MarkedNode]) -> IntArray:
-    """Return where each node was among those of before, and -1 for a new one."""
+    """Return the earlier position of each node, -1 for a new one."""
     was = {(node.name, node.uid): position for position, node in enumerate(before)}
     return np.array([was.get((node.name, node.uid), -1) for node in nodes], dtype=np.int64)
 

@@ -14,7 +14,7 @@ from restow.pressure.situation import Criteria, History, Situation
 from restow.serving.health import Health
 from restow.serving.pages import add_page, pages, plain_text
 
-#: The page fetches nothing, and nobody shows it in a page of theirs.
+#: The page loads nothing, and must not be framed by other pages.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 

@@ -1,7 +1,6 @@
-"""Writes the difference between the marks that nodes bear and those that they are to bear: one patch a change, none else.
+"""Writes the difference between actual and wanted marks: one patch per change, none if nothing changes.
 
-What was written shows in the watch a moment later; until then the node is left alone. In a dry run the difference is told,
-once for each change.
+The watch shows a write a moment later; until then the node is left alone. In a dry run, each change is logged once.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def differences(
 
 
 def foreign_nodes(nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str]) -> list[str]:
-    """Return the nodes that are to be labelled and bear somebody else's label."""
+    """Return the nodes that should be labelled but have another program's label."""
     return sorted(node.name for node in nodes if node.name in labelled and is_foreign(node, mark))
 
 
@@ -86,11 +85,11 @@ class Writer:
     dry_run: bool
     #: The version that each node (uid) has had since it was written.
     _versions: dict[str, int] = field(default_factory=dict, init=False)
-    #: What was told in a dry run, by node and mark.
+    #: What was logged in a dry run, by node and mark.
     _logged: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
 
     async def write(self, found: Iterable[MarkChange], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
-        """Write all of it; returns why some could not be, by node. ``reasons`` tells why a node (name) is marked."""
+        """Write all changes; returns why some failed, by node. ``reasons`` gives the reason for a node's mark."""
         due = list(found)
         if self.dry_run:
             self._log_changes(due, reasons)
@@ -117,7 +116,7 @@ class Writer:
             else:
                 version = await write_taint(self.api, node, self.mark, permit, wanted=due.wanted)
         except (Conflict, NotFound):
-            # Somebody else was quicker, or the node is gone: the watch tells in a moment.
+            # Another program was quicker, or the node is gone: the watch shows which in a moment.
             self.metrics.written(due.kind, due.change, "outdated")
             return ""
         except ClientError as error:

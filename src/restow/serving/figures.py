@@ -1,4 +1,4 @@
-"""What metrics tell of one cycle: figures without names of pods, and the collector that shows the last ones."""
+"""Metrics of the last cycle: figures without names of pods, and the collector that exposes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CycleFigures:
     seconds: float
     #: Seconds by phase, such as ``decide``.
     phases: Mapping[str, float] = field(default_factory=dict)
-    #: Decided moves by profile, strategy and certainty, which is empty where nobody asked.
+    #: Decided moves by profile, strategy and certainty, which is empty where it was not computed.
     moves: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     #: Pods that a strategy wanted and that stay, by stage and code.
     refusals: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class FormerName(Collector):
 
 
 class LastCycle(Collector):
-    """What the last cycle decided. Each cycle replaces the one before, so that no series outlives what it tells of."""
+    """What the last cycle decided. Each cycle replaces the one before, so that no series is out of date."""
 
     def __init__(self) -> None:
         self.figures = CycleFigures(result="done", ended=0, seconds=0)

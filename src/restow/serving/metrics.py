@@ -19,7 +19,7 @@ from restow.serving.exposition import add_process_metrics, exposition
 from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds
 from restow.serving.steering_metrics import SteeringMetrics
 
-#: What became of an eviction, as the Descheduler tells it; ``limit`` texts are labels too.
+#: The outcome of an eviction, in the Descheduler's words; ``limit`` texts are labels too.
 EvictionResult = Literal[
     "success",
     "error",
@@ -53,7 +53,7 @@ class EvictionLabels(NamedTuple):
 
 
 class Metrics:
-    """Everything that ``/metrics`` tells; ``ages`` gives seconds by kind when asked, ``known`` whether it is known."""
+    """All metrics of ``/metrics``; ``ages`` is called for seconds by kind, ``known`` for whether a kind is known."""
 
     def __init__(
         self, ages: Callable[[], Mapping[str, float]] = dict, known: Callable[[], Mapping[str, bool]] = dict
@@ -226,11 +226,11 @@ class Metrics:
                 self._evicted.remove(*labels)
 
     def moved(self, result: MoveResult, reason: str = "") -> None:
-        """Count what became of a decided move; the reason is a code, never a sentence."""
+        """Count the outcome of a decided move; the reason is a code, never a sentence."""
         self._moves.labels(result, reason).inc()
 
     def landed(self, prediction: Prediction, certainty: str) -> None:
-        """Count what became of a replacement."""
+        """Count the outcome of a replacement."""
         self._predictions.labels(prediction, certainty).inc()
 
     def landed_at(self, landing: LandingKind, certainty: str) -> None:
@@ -247,11 +247,11 @@ class Metrics:
         self._loops.labels(LoopCause.BACK_OFF).inc()
 
     def workloads_backing_off(self, number: int) -> None:
-        """Tell how many workloads are left alone now."""
+        """Set how many workloads are backing off."""
         self._backing_off.set(number)
 
     def left_out(self, counts: Mapping[str, int]) -> None:
-        """Tell how many objects are left out now, by kind."""
+        """Set how many objects are left out now, by kind."""
         self._left_out.clear()
         for kind, number in counts.items():
             self._left_out.labels(kind).set(number)
@@ -274,7 +274,7 @@ class Metrics:
         self._last_cycle.figures = figures
 
     def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process may evict."""
+        """Set whether this process may evict."""
         self._leads.set(leading)
 
     def events_lost(self, reason: EventLoss, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What ``/metrics`` tells of steering: the way that was chosen, gates, and fences."""
+"""The metrics of steering in ``/metrics``: the chosen mode, gates, and fences."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SteeringMetrics:
         )
 
     def gate_released(self) -> None:
-        """Count a pod that was let go without a nomination."""
+        """Count a pod that was released without a nomination."""
         self._gates.inc()
 
     def gates_wait(self, seconds: float) -> None:
@@ -69,7 +69,7 @@ class SteeringMetrics:
         self._reviews.labels("gated" if gated else "unchanged").inc()
 
     def steers(self, mode: str) -> None:
-        """Tell how replacements are steered in this cycle."""
+        """Set how replacements are steered in this cycle."""
         for each in SteeringMode:
             self._steering.labels(each).set(each == mode)
 
@@ -79,5 +79,5 @@ class SteeringMetrics:
         self._fence_age.set(seconds)
 
     def fences_removed(self, nodes: int) -> None:
-        """Count nodes from which a fence was taken that nobody held any more."""
+        """Count nodes from which an abandoned fence was removed."""
         self._unfenced.inc(nodes)

@@ -145,7 +145,7 @@ def context_of_pem(pem: str, settings: TlsSettings) -> ssl.SSLContext:
 # restow runs: measured with cryptography 50, 9.6 MiB more (37.5 MiB become 47.1), and nothing more this way.
 def self_signed(common_name: str, hosts: Sequence[str]) -> str:
     """Return a certificate and its key, both as PEM, for names and addresses; InputError where none can be made."""
-    # -P: modules beside the program are not taken for those of libraries.
+    # -P: modules in the program's folder must not shadow those of libraries.
     command = [sys.executable, "-P", str(_PROGRAM), common_name, *hosts]
     try:
         made = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
