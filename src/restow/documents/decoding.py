@@ -68,7 +68,7 @@ class Decoded(Generic[S]):
 
 
 def unknown_key(key: UnknownKey) -> Issue:
-    """Return the error about a key that nobody reads."""
+    """Return the error about an unknown key."""
     word = str(key.path[-1])
     return Issue(key.path, f'unknown field "{excerpt(word)}"', hint=did_you_mean(word, key.known))
 

@@ -49,12 +49,12 @@ class Finding(Struct, frozen=True):
     severity: Severity
     path: str
     message: str
-    #: What to do about it; empty where nobody knows.
+    #: What to do about it; may be empty.
     hint: str = ""
 
     @property
     def advice(self) -> str:
-        """What people are told of the place: the message and the hint."""
+        """The message and the hint, for people."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:

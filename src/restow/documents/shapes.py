@@ -1,7 +1,7 @@
 """What a field may hold: its type, whether a value fits, and both in words.
 
 Types of Go that Python does not have are annotated ones here. ``Meta(extra={"go": ...})`` names the type of Go: the
-decoder (``documents.decoding``) looks at it to see what may be written, and messages may quote it.
+decoder (``documents.decoding``) derives the allowed values from it, and messages may quote it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def json_kind(data: Any) -> str:
 
 
 def _is_beyond(data: Any) -> bool:
-    """Whether a number is so large that it is read as a fraction, whole as it is."""
+    """Whether a whole number is so large that it is read as a fraction."""
     return isinstance(data, float) and abs(data) >= _BEYOND
 
 

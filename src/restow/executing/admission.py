@@ -129,7 +129,7 @@ class Announced:
         return owner in self._owners
 
     async def run(self) -> None:
-        """Watch for ever, from the first request on: on most clusters there is none."""
+        """Watch until cancelled, from the first request on: on most clusters there is none."""
         await self._asked.wait()
         while True:
             try:

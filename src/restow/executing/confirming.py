@@ -30,7 +30,7 @@ from restow.workloads.made_of import next_revision
 _WORKLOAD: Final = msgspec.json.Decoder(Workload)
 #: The kinds whose pods are their template with nothing but names, labels and claims added.
 KINDS: Final = ("ReplicaSet", "ReplicationController", "Job", stateful_sets.KIND)
-#: Labels that tell the pods of one controller apart; the dry run leaves them out.
+#: Labels that distinguish the pods of one controller; the dry run leaves them out.
 _OF_ONE_POD: Final = (
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/job-completion-index",

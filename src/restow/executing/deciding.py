@@ -89,7 +89,7 @@ def decide(
 
 
 def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:
-    """Why pods (uids) stay, whatever the strategies say."""
+    """Why pods (uids) stay, even if a strategy suggests them."""
     excluded: dict[str, Reason] = dict.fromkeys(before.given_up, GIVEN_UP)
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):

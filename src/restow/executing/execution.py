@@ -95,7 +95,7 @@ class Execution:
             self._run.stop(why)
 
     def conclude(self, why: str) -> None:
-        """Begin no more evictions, and wait for the replacements of pods already evicted. The rest is planned anew."""
+        """Begin no more evictions, and wait for the replacements of pods already evicted. The rest is planned again."""
         if self._run is not None:
             self._run.conclude(why)
 

@@ -97,7 +97,7 @@ class Following:
         pause = _FIRST_PAUSE
         while True:
             pod = self._now(task, pod)
-            # A nomination behind somebody else's gate would hold a place that the pod may not need for long.
+            # A nomination behind another program's gate would hold a place that the pod may not need for long.
             if task.is_steered and pod is not None and pod.uid != steered and not pod.waits_for_others:
                 steered = pod.uid
                 await self._steer(task, pod)
@@ -226,7 +226,7 @@ class ReplacementTracker:
         return None
 
     def finish(self, task: Task) -> None:
-        """Forget a task: nobody waits for its replacement any more."""
+        """Forget a task whose replacement is not awaited any more."""
         owner = None if task.owner is None else _owner(task)
         if owner in self._expecting:
             expecting = self._expecting[owner]

@@ -1,7 +1,8 @@
-"""Records what became of each move of a plan that is applied.
+"""Records the outcome of each move of a plan that is applied.
 
-At first a move is either *refused* or *promised*. A promised move ends as *moved* (its replacement is ready, or none had to
-come), as *dropped* (the pod was not evicted) or as *evicted* (it was, but its replacement was not seen to be ready).
+At first a move is either *refused* or *promised*. A promised move ends as *moved* (its replacement is ready, or none
+was needed), as *dropped* (the pod was not evicted) or as *evicted* (it was, but its replacement was not seen to be
+ready).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from restow.policies.codes import AppliedResult, LandingKind, OutcomeCode, Steer
 
 #: Landings with which a promise is kept.
 _AS_PLANNED: Final = (LandingMatch.PREDICTED, LandingMatch.UNPREDICTED)
-#: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided anew or unsteered.
+#: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided again or
+#: unsteered.
 _OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
 #: The codes of endings that have no code of their own.
 _CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
@@ -58,7 +60,7 @@ ProposalKey = tuple[str, str, str]
 
 
 class AppliedMove(Struct, frozen=True, rename="camel"):
-    """One move of the plan, and what became of it."""
+    """One move of the plan, and its outcome."""
 
     pod: PodRef
     source: str = field(name="from")

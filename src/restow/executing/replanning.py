@@ -1,7 +1,7 @@
-"""The plans of one cycle, each up to where it leads astray: what was proven counts on something else than what has come about.
+"""The plans of one cycle, each valid until an outcome invalidates the proofs of its later moves.
 
-The cycle decides anew then, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next plan has to
-know of those before it.
+The cycle then decides again, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next
+plan has to know of those before it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ async def carried_out(
 
 
 def _invalidates_plan(outcome: Outcome) -> bool:
-    """Whether later proofs count on something else than what has come about."""
+    """Whether the outcome invalidates later proofs."""
     if isinstance(outcome, (Landed, Cleared)):
         return outcome.invalidates_plan
     return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
@@ -99,12 +99,12 @@ class CycleProgress:
     given_up: set[str] = field(default_factory=set)
     #: Evicted, and perhaps not known to be.
     evicted: list[Task] = field(default_factory=list)
-    #: Whether a replacement could not be steered: the rest of the cycle does without.
+    #: Whether a replacement could not be steered: the rest of the cycle is unsteered.
     is_unsteered: bool = False
 
     @property
     def steps(self) -> int:
-        """Grows with whatever a plan comes to."""
+        """Grows with every outcome of a plan."""
         return len(self.prior_evictions) + len(self.given_up) + self.is_unsteered
 
     def note(self, outcome: Outcome) -> None:

@@ -55,7 +55,7 @@ class ClusterView(Protocol):
         ...
 
     def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
-        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
+        """The wanted replicas of a ReplicaSet or ReplicationController; None for other kinds, or if unknown."""
         ...
 
     def has_room(self, budget: str) -> bool:

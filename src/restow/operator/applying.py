@@ -43,7 +43,7 @@ class Writing:
 
 
 def key_of(thing: Object) -> Key:
-    """Return what tells objects apart."""
+    """Return what identifies an object."""
     metadata = thing["metadata"]
     return thing["kind"], metadata.get("namespace", ""), metadata["name"]
 
@@ -172,7 +172,7 @@ async def _applied(writing: Writing, wanted: Object) -> Object:
         metadata["name"],
         wanted,
         manager=MANAGER,
-        # A field that somebody changed by hand is changed back.
+        # A field that was changed by hand is changed back.
         force=True,
         permit=writing.permit,
     )
@@ -186,15 +186,15 @@ async def _replaced(writing: Writing, thing: Object) -> Object:
         metadata.get("namespace", ""),
         metadata["name"],
         thing,
-        # What the API server makes of a field that goes, a default, is ours, and not one more addition.
+        # The default that the API server sets for a removed field is ours, and not one more addition.
         manager=MANAGER,
         permit=writing.permit,
     )
 
 
-# The API server fills in defaults, so an object is as it should be if it has every field that is wanted, with its
-# value. A field that is wanted no more is noticed by the annotation with the hash of all that was wanted. What people
-# add by hand is noticed by ``managedFields``, which says who set what; nobody sets defaults.
+# The API server fills in defaults, so an object is as it should be if it has every wanted field with its value. A field
+# that is no longer wanted is noticed by the annotation with the hash of all wanted fields. Additions by hand are
+# noticed by ``managedFields``, which record who set what; defaults have no manager.
 def with_hash(wanted: Object) -> Object:
     """Return an object with an annotation that changes with any of its fields."""
     text = json.dumps(wanted, sort_keys=True)

@@ -1,6 +1,6 @@
-"""The facts of a live cluster on which a policy depends, read anew for each sync.
+"""The facts of a live cluster on which a policy depends, read again for each sync.
 
-What a cluster does not serve is no conflict; what an operator may not read is an error, which the status tells.
+What a cluster does not serve is no conflict; what the operator may not read is an error, which the status shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What should be in the cluster for a KubeDescheduler: a pure function, whatever is there now.
+"""What should be in the cluster for a KubeDescheduler: a pure function, independent of what is there now.
 
     done = desired(resource, facts, installation)
     if done.action == "apply": ...
@@ -31,7 +31,7 @@ Action = Literal["apply", "leave", "stop", "remove"]
 
 @dataclass(slots=True, frozen=True)
 class Desired:
-    """What is to be done, in which words the status tells of it, and why."""
+    """What to do, how the status describes it, and why."""
 
     action: Action
     #: The text of the policy; empty unless it is to be carried out.

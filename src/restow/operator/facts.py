@@ -1,4 +1,4 @@
-"""What an operator has to know of the cluster, and of itself, to make a policy. None is what nobody knows.
+"""What the operator has to know about the cluster, and about itself, to make a policy. None means unknown.
 
 A cluster without OpenShift's own APIs has no setting there that could be in conflict with the resource.
 """
@@ -80,11 +80,12 @@ class Installation:
 
     image: str
     namespace: str = NAMESPACE
-    #: Where to ask for usage in a cluster without OpenShift's Route; empty where nobody said.
+    #: Where to ask for usage in a cluster without OpenShift's Route; empty if not configured.
     prometheus_url: str = ""
     #: Of the soft tainter; empty is the same image.
     soft_tainter_image: str = ""
-    #: Whether the node of the operator's pod tells how long processes wait (PSI); None where that is not asked or known.
+    #: Whether the node of the operator's pod measures how long processes wait (PSI); None if that is unknown or not
+    #: needed.
     has_pressure_metrics: bool | None = None
 
 
@@ -120,7 +121,7 @@ def metrics_provider(query: str) -> dict[str, Any]:
 
 
 def server_url(facts: Facts, installation: Installation) -> str | Problem:
-    """Return where Prometheus is: as the operator was told, else as OpenShift's Route says."""
+    """Return where Prometheus is: as configured, else as OpenShift's Route says."""
     if installation.prometheus_url:
         problem = url_problem(installation.prometheus_url)
         told = excerpt(installation.prometheus_url)

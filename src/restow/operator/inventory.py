@@ -1,7 +1,7 @@
-"""What there is of an operator in a cluster, in the order in which it is removed.
+"""The parts of an operator in a cluster, in the order in which they are removed.
 
-First the resource, with which the operator itself takes away what it made; then whatever of that is still there; then the
-operator, its namespace and the definition of the resource.
+First the resource, whose deletion makes the operator remove what it created; then what is left of that; then the
+operator, its namespace and the CustomResourceDefinition.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def in_namespace(
     place: Ownership, api_version: str, kind: str, name: str, *, labels: Object | None = None,
     annotations: Object | None = None, **rest: Any,
 ) -> Object:  # fmt: skip
-    """Return an object beside the resource, and owned by it where the API server has given it a uid."""
+    """Return an object in the resource's namespace, owned by the resource if the API server has given that a uid."""
     metadata: Object = {"name": name, "namespace": place.namespace, "labels": {**LABELS, **(labels or {})}}
     if annotations:
         metadata["annotations"] = annotations

@@ -28,7 +28,7 @@ from restow.policies.v1alpha2 import API_VERSION, KIND
 
 #: The key of the ConfigMap, and the name of the file where it is mounted.
 POLICY_FILE: Final = "policy.yaml"
-#: Evictions per cycle, in all and from one node, where virtual machines are moved and nobody says otherwise.
+#: Evictions per cycle, in all and from one node, where virtual machines are moved and the resource has no limits.
 _KUBEVIRT_LIMITS: Final = (5, 2)
 _BALANCING: Final = ("LifecycleAndUtilization", "LongLifecycle", "DevPreviewLongLifecycle")
 _HOT_LOOP: Final = "may cause an eviction/scheduling hot loop"

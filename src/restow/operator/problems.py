@@ -27,7 +27,7 @@ class Problem:
 
     reason: str
     message: str
-    #: Whether the policy in force before must not go on: the descheduler is stopped. Otherwise it keeps its policy.
+    #: Whether the previous policy must not stay in force: the descheduler is stopped. Otherwise it keeps its policy.
     stops: bool = False
 
 

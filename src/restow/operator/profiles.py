@@ -156,13 +156,13 @@ def _kubevirt(settings: ProfileSettings) -> Plain:
 
 
 def _of_requests(span: tuple[int, int]) -> dict[str, Any]:
-    """Return the arguments by which nodes are told apart by what their pods request."""
+    """Return the arguments that classify nodes by the requests of their pods."""
     low, high = span
     return {"thresholds": dict.fromkeys(BASIC_RESOURCES, low), "targetThresholds": dict.fromkeys(BASIC_RESOURCES, high)}
 
 
 def _of_query(span: tuple[int, int], query: str) -> dict[str, Any]:
-    """Return the arguments by which nodes are told apart by what Prometheus says of them."""
+    """Return the arguments that classify nodes by a Prometheus query."""
     low, high = span
     return {
         "metricsUtilization": metrics_provider(query),

@@ -76,7 +76,7 @@ class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
     #: A name of ``facts.QUERIES``, or ``query:`` and PromQL.
     dev_actual_utilization_profile: str = ""
     dev_enable_evictions_in_background: bool = False
-    #: Deprecated; nobody reads it.
+    #: Deprecated and ignored.
     dev_enable_soft_tainter: bool = False
     dev_migration_cooldown: Duration | None = None
     dev_max_migration_cooldown: Duration | None = None
@@ -84,7 +84,7 @@ class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class KubeDeschedulerSpec(Struct, frozen=True, rename="camel", kw_only=True):
-    """What somebody wants of descheduling."""
+    """The spec of a KubeDescheduler."""
 
     profiles: tuple[ProfileName, ...] = ()
     #: 0 is a single run.
@@ -108,5 +108,5 @@ class KubeDescheduler(Struct, frozen=True, rename="camel", kw_only=True):
     kind: str = ""
     metadata: ResourceMetadata = ResourceMetadata()
     spec: KubeDeschedulerSpec = KubeDeschedulerSpec()
-    #: What an operator says; nothing is made of it.
+    #: What an operator has written; it is not read.
     status: Any = None

@@ -1,9 +1,9 @@
-"""No evictions where the resource does not ask for them, whatever else is wrong with it.
+"""No evictions unless the resource asks for them, even if it is otherwise invalid.
 
-A resource lets pods be evicted if it is managed, its mode is Automatic, and it lists a profile. Otherwise an Automatic descheduler of
-before must end, even where nothing else follows from the resource: because of an unknown PriorityClass, a field that
-cannot be read, or a fact that the operator may not look up. So this comes first in a sync, and it depends on nothing but
-these fields as they are stored.
+A resource allows evictions if it is managed, its mode is Automatic, and it lists a profile. Otherwise a running
+Automatic descheduler must end, even if nothing else follows from the resource: because of an unknown PriorityClass, an
+unreadable field, or a fact that the operator may not read. So this comes first in a sync, and depends only on these
+fields as they are stored.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def rights_of(place: Ownership, mode: Mode) -> list[Object]:
 
 
 def role_for(mode: Mode) -> Object:
-    """Return the ClusterRole of the descheduler; in Predictive mode it cannot evict, whatever is run with it."""
+    """Return the ClusterRole of the descheduler; in Predictive mode it has no right to evict."""
     rules = [*_reading(), *(_evicting() if mode == "Automatic" else ())]
     return in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
 

@@ -20,7 +20,7 @@ from restow.operator.resource import (
     ResourceMetadata,
 )
 
-#: Profiles that cannot stand beside one another, in the order in which the API server looks.
+#: Profiles that exclude each other, in the order in which the API server checks them.
 CONFLICTS: Final = (
     ("DevPreviewLongLifecycle", "LifecycleAndUtilization"),
     ("LongLifecycle", "LifecycleAndUtilization"),
@@ -66,7 +66,7 @@ def check_name(metadata: ResourceMetadata, namespace: str) -> Iterator[Problem]:
 
 
 def check_spec(spec: KubeDeschedulerSpec) -> Iterator[Problem]:
-    """Yield everything that a spec cannot say, whatever the cluster is; the first is what the API server would say."""
+    """Yield everything that is invalid in a spec in any cluster; the first is what the API server would report."""
     yield from _numbers(spec)
     if len(set(spec.profiles)) < len(spec.profiles):
         yield Problem("DuplicateProfiles", DUPLICATES, stops=True)

@@ -1,7 +1,8 @@
 """The soft tainter as objects: the daemon that puts soft taints on busy nodes, and its rights.
 
-It is there where virtual machines are moved, and only while they are really moved: a plan that nobody carries out changes
-nothing about nodes, and a single run does not come back to take taints off. Source of the names: cluster-kube-descheduler-operator 5.4.
+It runs where virtual machines are moved, and only while they are really moved: a plan that is not carried out changes
+nothing on nodes, and a single run would not remove its taints later. Source of the names:
+cluster-kube-descheduler-operator 5.4.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Keeps soft taints as they should be: the daemon ``restow operator soft-tainter``.
 
-It looks at the resource every few seconds and judges the nodes when the resource has changed, or its interval has passed.
-Nodes bear taints only while virtual machines are really moved; whenever they are not, or the resource is gone, the taints
-are taken off. Where Prometheus, or a figure of one node, is missing, all taints stay as they are: nobody knows better.
+It reads the resource every few seconds and evaluates the nodes when the resource has changed, or its interval has
+passed. Nodes have taints only while virtual machines are really moved; otherwise, or if the resource is gone, the
+taints are removed. While Prometheus, or the value of one node, is missing, all taints stay as they are.
 Source: cluster-kube-descheduler-operator 5.4, its soft tainter.
 """
 
@@ -67,18 +67,18 @@ class SoftTainting:
     #: The spec that was carried out last, and when it is time again, in the event loop's time.
     _spec: Any = field(init=False, default=None)
     _due: float = field(init=False, default=float("-inf"))
-    #: What was told last of a failure.
+    #: The last failure that was logged.
     _told: str = field(init=False, default="")
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check until cancelled."""
         while True:
             self.health.watchdog.expect("soft tainter", "look at the resource", _PATIENCE)
             await self.look()
             await asyncio.sleep(LOOK)
 
     async def look(self) -> None:
-        """Judge the nodes where it is time; what fails is told, and tried again at the next look."""
+        """Evaluate the nodes if it is time; a failure is logged, and the next check tries again."""
         try:
             resource = await self._resource()
             now, spec = asyncio.get_running_loop().time(), resource.spec if resource is not None else None

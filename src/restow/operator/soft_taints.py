@@ -1,7 +1,7 @@
-"""The soft taints of busy nodes: which nodes bear them, and the one patch that makes it so.
+"""The soft taints of busy nodes: which nodes should have them, and the one patch that adds or removes them.
 
-kube-scheduler prefers nodes without them. A patch changes only these taints, and tests each that it removes: if somebody
-else has moved them in the list meanwhile, the patch fails, and the node is read again.
+kube-scheduler prefers nodes without them. A patch changes only these taints, and tests each that it removes: if another
+program has moved them in the list meanwhile, the patch fails, and the node is read again.
 Source of the names: cluster-kube-descheduler-operator 5.4.
 """
 
@@ -66,7 +66,7 @@ class TaintedNode(Struct, frozen=True):
 
 @dataclass(slots=True, frozen=True)
 class Written:
-    """What became of some nodes."""
+    """The outcome for some nodes."""
 
     #: The nodes whose taints were changed.
     changed: tuple[str, ...] = ()

@@ -119,7 +119,7 @@ def _with_failing(conditions: Iterable[OperatorCondition], workload: Object | No
 
 
 def _stuck(condition: Object) -> str | None:
-    """Return why a Deployment does not go on; None where it does."""
+    """Return why a Deployment makes no progress; None if it does."""
     is_stuck = (condition.get("type"), condition.get("status")) in (
         ("Progressing", "False"),
         ("ReplicaFailure", "True"),

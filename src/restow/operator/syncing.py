@@ -63,7 +63,7 @@ async def sync(operator: Operator) -> None:
     elif FINALIZER in ours["metadata"].get("finalizers", ()):
         await _reconcile(operator, ours)
     elif not lets_evict(ours):
-        # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
+        # Without the finalizer nothing may be created: it would never be removed. Kopf is about to write it.
         await revoke_evictions(operator.writing)
 
 
@@ -102,7 +102,7 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
         there = await _carry_out(writing, wanted)
     except NotPermitted:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the status tells of it
+    except Exception as error:  # noqa: BLE001 - whatever failed, the status shows it
         trouble, wanted = error, failed(wanted, _problem(error))
     status = _status(operator, thing, wanted, there)
     operator.metrics.conditions(status["conditions"])

@@ -40,7 +40,7 @@ class TainterSettings:
 
 
 async def taint(settings: TainterSettings, log: Log) -> None:
-    """Return when told to stop; InputError or OSError for what keeps it from working."""
+    """Run until stopped; InputError or OSError if it cannot work."""
     stopping, health = told_to_stop(log), Health(program="soft-tainter")
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(watched(health.watchdog, log))

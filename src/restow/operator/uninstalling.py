@@ -1,8 +1,8 @@
-"""Removes an operator and all that it made, step by step.
+"""Removes an operator and all that it created, step by step.
 
-Every step reads what is there, removes it, and reads again until nothing is there or its time is over. So each can be
-repeated: after an interruption, all begins anew. What fails is noted, and the next step goes on. A resource whose operator
-does not let it go is freed once everything is removed that its finalizer stands for.
+Every step reads what is there, removes it, and reads again until nothing is left or its time is over. So each step can
+be repeated, and after an interruption all of them run again. A failure is noted, and the next step follows. A resource
+whose operator does not release it loses its finalizer once everything that the finalizer protects is removed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Uninstalling:
         await remove_taints(self.api)
 
     async def _free(self, items: Sequence[Item]) -> None:
-        """Take the operator's finalizer off, and nobody else's."""
+        """Remove the operator's finalizer, and no other."""
         for item in items:
             try:
                 await self._free_one(item)

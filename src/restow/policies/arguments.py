@@ -77,7 +77,7 @@ def check_namespaces(namespaces: Namespaces | None) -> list[str]:
 
 
 def check_evictable_namespaces(namespaces: Namespaces | None) -> list[str]:
-    """Upstream's error if the utilisation strategies are told to include namespaces."""
+    """Upstream's error if the utilisation strategies include namespaces."""
     if namespaces and namespaces.include:
         return ["only Exclude namespaces can be set, inclusion is not supported"]
     return []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from restow.policies.schema import Plugins, PluginSchema
     from restow.policies.wire import DeschedulerProfile, PluginConfig
 
-#: Settings of DefaultEvictor that people write beside it or into strategies, and where they belong.
+#: Settings of DefaultEvictor that people write next to it or into strategies, and where they belong.
 _EVICTOR_SETTINGS: Final = {
     "evictLocalStoragePods": "it is an argument of DefaultEvictor: podProtections.defaultDisabled: [PodsWithLocalStorage]",
     "evictSystemCriticalPods": "it is an argument of DefaultEvictor: podProtections.defaultDisabled: [SystemCriticalPods]",

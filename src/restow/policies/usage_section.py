@@ -17,8 +17,8 @@ _MOST: Final = 2000
 _PATH: Final = ("restow", "usage")
 
 
-# A strategy that goes by measured usage has the argument ``metrics_utilization: MetricsUtilization | None``. By that
-# it is known to ask a metrics provider, whatever its name.
+# A strategy that uses measured usage has the argument ``metrics_utilization: MetricsUtilization | None``. This
+# identifies the strategies that need a metrics provider, also those of other packages.
 class Prometheus(Struct, frozen=True, forbid_unknown_fields=True):
     """The query whose result is a node's usage, 0 to 1."""
 
