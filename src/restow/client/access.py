@@ -1,7 +1,7 @@
-"""Whether somebody who shows a token may read a page of this program: asked of the API server, as Kubernetes' own programs do.
+"""Whether the owner of a token may read a page of this program; the API server decides, as for Kubernetes' own programs.
 
-A TokenReview says whose token it is, a SubjectAccessReview whether that user may get the page's path. Answers are kept for
-ten seconds, by a hash of the token.
+A TokenReview says whose token it is, a SubjectAccessReview whether that user may get the page's path. Answers are kept
+for ten seconds, by a hash of the token.
 Source: delegating authentication and authorization, apiserver v0.36.
 """
 
@@ -44,9 +44,9 @@ class AccessReviews:
     _known: OrderedDict[tuple[bytes, str], tuple[HTTPStatus, float]] = field(default_factory=OrderedDict)
 
     async def review(self, token: str, path: str) -> HTTPStatus:
-        """Return what is answered to whoever shows a token and asks for a path: OK, UNAUTHORIZED or FORBIDDEN.
+        """Return the HTTP status for a token and a path: OK, UNAUTHORIZED or FORBIDDEN.
 
-        ClientError where the API server does not say.
+        ClientError if the API server does not answer.
         """
         key, now = (hashlib.sha256(token.encode()).digest(), path), self.clock()
         kept = self._known.get(key)

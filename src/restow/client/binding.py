@@ -1,8 +1,8 @@
 """Binding a pod to a node, as a scheduler does: by the Binding subresource, after its volumes have been prepared.
 
-A Binding names the pod's uid, so a pod that was made anew under the same name is left alone, and a pod is bound once only:
-the API server refuses the second binding. So asking twice is safe. Where an answer is lost, the question is repeated, and
-a refusal after that is compared with the pod itself: it may be our own first request that took the place.
+A Binding contains the pod's uid, so a new pod with the same name is left alone, and a pod is bound only once: the API
+server refuses a second binding. So asking twice is safe. If a response is lost, the request is repeated, and a refusal
+after that is compared with the pod itself: our own first request may have bound it.
 Source: the binding subresource, Kubernetes 1.36.
 """
 
@@ -35,7 +35,7 @@ from restow.client.transport import Api, Call
 _PODS: Final = RESOURCES["Pod"]
 _CLAIMS: Final = RESOURCES["PersistentVolumeClaim"]
 _VOLUMES: Final = RESOURCES["PersistentVolume"]
-#: Answers after which nobody knows whether the request was carried out.
+#: Responses after which it is unknown whether the request was carried out.
 _UNKNOWN: Final = (500, 502, 504)
 
 _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
@@ -44,7 +44,7 @@ _BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 
 @dataclass(slots=True, frozen=True)
 class ObjectRef:
-    """An object as it was when somebody decided about it."""
+    """An object as it was when something was decided about it."""
 
     #: Empty for an object without one.
     namespace: str
@@ -67,7 +67,7 @@ class Bound:
 
 @dataclass(slots=True, frozen=True)
 class Elsewhere:
-    """Somebody else has bound the pod."""
+    """Another program has bound the pod."""
 
     node: str
     message: str
@@ -89,7 +89,7 @@ class BindingRefused:
 
 @dataclass(slots=True, frozen=True)
 class BindingUnanswered:
-    """No answer: the pod may be bound to the node, now or in a moment. A watch will tell, and asking again is safe."""
+    """No answer: the pod may be bound to the node, now or in a moment. A watch shows it, and asking again is safe."""
 
     message: str
 

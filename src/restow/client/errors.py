@@ -1,7 +1,7 @@
-"""What an API server refuses, and how it says so, as one exception a reason.
+"""What an API server refuses, and how it says so: one exception for each reason.
 
 A refusal is a ``Status`` object. Its status code and its reason together name the class here; the message stays the
-server's own. ``Unreachable`` is the odd one out: nobody answered, so nothing is known about what happened.
+server's own. ``Unreachable`` is the odd one out: there was no response, so nothing is known about what happened.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class MalformedReply(ClientError):
 
 
 class TooLarge(MalformedReply):
-    """An answer of more bytes than are read; asking again does not help."""
+    """A response with more bytes than the limit; asking again does not help."""
 
 
 class NoCredentials(ClientError):

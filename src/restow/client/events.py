@@ -39,7 +39,7 @@ _PATIENCE = 30.0
 FAREWELL: Final = 10.0
 #: The longest note and reason that the API takes, in bytes of UTF-8.
 _LONGEST_NOTE = 1_024
-#: What is left of 253 characters beside a dot and the time in hexadecimal digits.
+#: What is left of 253 characters after a dot and the time in hexadecimal digits.
 _LONGEST_NAME = 253 - 17
 #: Where events about objects without a namespace are kept.
 _CLUSTER_WIDE = "default"
@@ -97,7 +97,7 @@ class Occurrence:
 
 #: Why an event is lost: too many waited, the server refused it or did not take it in time, or there was no time left.
 Loss = Literal["full", "refused", "unavailable", "stopping"]
-#: Told why, in a word and in a sentence, and how many.
+#: Called with the reason, in a word and in a sentence, and the number of events.
 OnLost = Callable[[Loss, str, int], None]
 
 _Likeness = tuple[Regarding, str, str, str, Regarding | None]
@@ -166,7 +166,7 @@ class EventRecorder:
                 self.on_lost("unavailable", f"the API server did not accept it within {_PATIENCE:.0f} s", 1)
             except (Unreachable, TooManyRequests, ServerTrouble) as error:
                 self.on_lost("unavailable", str(error), 1)
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with one event, the next may be written
+            except Exception as error:  # noqa: BLE001 - one bad event must not keep others from being written
                 self.on_lost("refused", str(error), 1)
             finally:
                 self._waiting.task_done()

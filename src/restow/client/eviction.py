@@ -100,7 +100,7 @@ class Denied:
 
 @dataclass(slots=True, frozen=True)
 class EvictionUnanswered:
-    """No answer: the pod may be going or not. Asking again is safe and tells."""
+    """No answer: the pod may be going or not. Asking again is safe, and shows which."""
 
     message: str
 

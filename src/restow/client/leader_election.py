@@ -27,7 +27,7 @@ from restow.client.server_time import Clock, boot_clock
 
 T = TypeVar("T")
 
-#: Seconds for giving the lease back. Nobody waits longer for what others would get by waiting.
+#: Seconds for releasing the lease. Waiting longer is pointless: by then it expires for the others.
 RELEASE: Final = 5.0
 
 #: Spreads candidates, keeps no secret.
@@ -35,7 +35,7 @@ _chance = random.Random()  # noqa: S311
 
 
 def _nothing(_: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the sentence."""
 
 
 def new_identity() -> str:
@@ -67,7 +67,7 @@ class Election:
         self.leadership = Leadership(self.clock)
 
     async def acquire(self) -> None:
-        """Return when we lead; until then try for ever."""
+        """Try until we lead, or until cancelled."""
         while True:
             if await self._try():
                 return
@@ -106,7 +106,7 @@ class Election:
 
     async def _try(self) -> bool:
         """Write us in, or renew; whether we lead now."""
-        # The permission counts from before the request: nobody can have seen it earlier.
+        # The permission counts from before the request: no other process can have seen it earlier.
         sent = self.clock()
         try:
             async with asyncio.timeout(self.leadership.remaining() if self.leadership.held() else self.timing.renew):
@@ -145,7 +145,7 @@ class Election:
         return True
 
     def _is_taken(self, lease: Lease) -> bool:
-        """Whether somebody else holds it, and may still be there."""
+        """Whether another process holds it, and may still be running."""
         if lease.spec.holder_identity in {"", None, self.identity}:
             return False
         return self.clock() < self._seen_at + (lease.spec.lease_duration_seconds or 0)

@@ -54,7 +54,7 @@ class Leadership:
     """Until when we lead: the election sets it, and every write asks for it."""
 
     clock: Clock
-    #: The moment on ``clock`` at which the permission ends; the past while somebody else leads.
+    #: The moment on ``clock`` at which the permission ends; the past while another process leads.
     deadline: float = float("-inf")
 
     def remaining(self) -> float:

@@ -58,7 +58,7 @@ class Page:
     first: bool
     #: Completes the list.
     last: bool
-    #: The version of the list, from which a watch may go on.
+    #: The version of the list, from which a watch may continue.
     resource_version: str
 
 

@@ -44,7 +44,7 @@ async def get(api: Api, resource: ApiResource, namespace: str, name: str, type: 
 
 
 async def find(api: Api, resource: ApiResource, namespace: str, name: str) -> None:
-    """See that there is an object, whatever it holds; NotFound if there is none."""
+    """Check that an object exists; NotFound if not."""
     await api.read(resource.path(namespace, name), {}, lambda _: None)
 
 
@@ -66,7 +66,7 @@ async def replace(
 ) -> T:
     """The object after the replacement; Conflict if ``value`` has a resource version and another one is newer.
 
-    Fields that change belong to ``manager``, by default to whatever the API server calls this program.
+    Fields that change belong to ``manager``, by default the API server's name for this program.
     """
     params = {"fieldManager": manager} if manager else {}
     call = Call("PUT", resource.path(namespace, name), params, msgspec.json.encode(value))

@@ -56,7 +56,7 @@ class StatusChange:
     known: Said | None = None
     #: The node to nominate, empty for none; None leaves the nomination alone.
     nominated_node: str | None = None
-    #: The pod's ``metadata.generation``, which a condition tells; 0 where it is not known.
+    #: The pod's ``metadata.generation``, which a condition records; 0 if it is not known.
     generation: int = 0
 
 

@@ -1,4 +1,4 @@
-"""Runs a program for its answer, within limits: so many seconds, so many bytes, and nothing of it is left behind."""
+"""Runs a program for its output, with a limit on seconds and bytes; no process of it survives."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Listening(asyncio.SubprocessProtocol):
         self.words = b""
         #: Done when the process is gone.
         self.gone = asyncio.get_running_loop().create_future()
-        #: Done when there is nothing more to hear.
+        #: Done when the program has no more output.
         self.ended = asyncio.get_running_loop().create_future()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -80,7 +80,7 @@ async def run_program(
             _, heard = await asyncio.shield(starting)
             await heard.ended
     finally:
-        # A program that nobody waits for any more while it starts may have children already.
+        # A program that is cancelled while it starts may have children already.
         transport, heard = await starting
         if transport.get_returncode() is None:
             _kill(transport, interactive=interactive)

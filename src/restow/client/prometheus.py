@@ -1,6 +1,6 @@
-"""Queries to Prometheus, or to whatever speaks its HTTP API: what they come to now, or over the last while.
+"""Queries to Prometheus, or another server with its HTTP API: their results now, or over the last while.
 
-Connections, TLS, tokens that are replaced, and repeated tries are those of the API server's client.
+Connections, TLS, rotated tokens and retries are those of the API server's client.
 """
 
 from __future__ import annotations
@@ -150,9 +150,9 @@ async def query(prometheus: Api, promql: str) -> InstantVector:
 
 
 async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> InstantVector:
-    """What a query came to every ``step`` seconds of so many, the samples of each series in order; errors as ``query``.
+    """The results of a query every ``step`` seconds over the last ``seconds``, the samples of each series in order; errors as ``query``.
 
-    It is asked as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
+    It is sent as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
     """
     return await _asked(prometheus, f"({promql}\n)[{seconds}s:{step}s]", "matrix", _all)
 

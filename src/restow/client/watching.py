@@ -91,7 +91,7 @@ _status = msgspec.json.Decoder(Status)
 async def watch(
     api: Api, resource: ApiResource, since: str, selection: Selection = EVERYTHING, *, seconds: int | None = None
 ) -> AsyncGenerator[Watched, None]:
-    """What happens after version ``since`` until the server ends the stream, after so many seconds or some minutes.
+    """Changes after version ``since`` until the server ends the stream, after ``seconds`` or some minutes.
 
     Shortly before that it sends a bookmark, and one each minute. Source: the watch cache of apiserver v0.36.
     """

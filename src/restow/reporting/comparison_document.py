@@ -1,4 +1,4 @@
-"""What came of a comparison: the document of ``restow simulate --compare -o json``."""
+"""The result of a comparison: the document of ``restow simulate --compare -o json``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Quartiles(Struct, frozen=True, rename="camel"):
 
 
 class ComparedPolicy(Struct, frozen=True, rename="camel"):
-    """A policy and what came of it."""
+    """A policy and its results."""
 
     policy: str
     placement: str

@@ -1,7 +1,7 @@
-"""From futures to what they tell of policies: medians, the middle half, and which difference is clear.
+"""From futures to statements about policies: medians, the middle half, and which difference is clear.
 
-A seed is a future that each policy meets, so policies are compared future by future (paired). A difference is clear if
-so many of the futures that differ point the same way that chance would do it in less than 1 of 100 comparisons: the
+A seed is a future that each policy meets, so policies are compared future by future (paired). A difference is clear if,
+among the futures that differ, chance alone would point as many the same way in less than 1 of 100 comparisons: the
 two-sided sign test, which supposes nothing about how the numbers are spread.
 """
 

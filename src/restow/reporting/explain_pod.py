@@ -1,4 +1,4 @@
-"""``restow explain pod`` on a terminal: what becomes of the pod, who wants it to move, what stands against it, what would help."""
+"""``restow explain pod`` on a terminal: what happens to the pod, who wants it to move, what prevents it, what would help."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def load_lines(report: PlanReport, width: int) -> Iterator[Text]:
 
 
 def _nodes_fit(report: PlanReport, width: int) -> bool:
-    """Tell whether a character a node fits below the figures of the two resources that matter most."""
+    """Whether a character a node fits below the figures of the two resources that matter most."""
     columns = [_column(report, each) for each in shown_resources(report)[:_MOST_PICTURED]]
     return len(report.loads) <= _MOST_BUCKETS and _width(columns) <= width
 

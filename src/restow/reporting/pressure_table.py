@@ -1,4 +1,4 @@
-"""``restow pressure check`` on a terminal: the nodes with something to tell, their values, and what becomes of their marks."""
+"""``restow pressure check`` on a terminal: the notable nodes, their values, and how their marks would change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the policy wanted and what becomes of balance, for better and for worse: the same words in every output."""
+"""What the policy wanted and how balance changes, for better and for worse: the same words in every output."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _of(moved: int, asked: int) -> str:
 
 
 def balance(plan: Plan) -> list[str]:
-    """What becomes of each resource's spread: ``CPU more even, 0.31 -> 0.08``; empty where nobody can tell."""
+    """How each resource's spread changes: ``CPU more even, 0.31 -> 0.08``; empty if that is unknown."""
     if not predicts_load(plan):
         return []
     return [

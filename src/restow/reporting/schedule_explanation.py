@@ -39,7 +39,7 @@ _WORD: Final = re.compile(r"[A-Z]+[a-z0-9]*|[^A-Z]+")
 
 @dataclass(slots=True, frozen=True)
 class Aside:
-    """What is to be known of a decision beside it."""
+    """What else to know about a decision."""
 
     #: How many pods the queue holds before the pod: what they would leave is not looked at.
     ahead: int = 0
@@ -98,7 +98,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
 
 
 def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Iterator[Text]:
-    """Yield whom the pod would preempt, and where else it could."""
+    """Yield which pods the pod would preempt, and where else it could."""
     if decision.preemption is None or not decision.preemption.best:
         return
     nodes, first = cluster.nodes.names, decision.preemption.best[0]
@@ -136,7 +136,7 @@ def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterat
 
 
 def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
-    """The rejected nodes by what was said of them, and how many nobody was asked about."""
+    """The rejected nodes by their rejection, and how many nodes were not checked."""
     groups: dict[int, list[int]] = defaultdict(list)
     for node, category in enumerate(verdicts.verdict.tolist()):
         groups[category].append(node)
@@ -200,7 +200,7 @@ def _line(first: str, rest: Sequence[str], room: int, columns: Sequence[int]) ->
 
 
 def _heading(name: str) -> list[str]:
-    """The words of a plugin's name, those that fit beside one another on one line."""
+    """The words of a plugin's name, grouped by what fits on one line."""
     words = _WORD.findall(name) if name != "total" else ["TOTAL"]
     longest, lines = max(map(len, words)), [""]
     for word in words:

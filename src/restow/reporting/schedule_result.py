@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 4
 
-#: Of which pods scores are told: of all with a feasible node, or of those with more than one, which alone need them.
+#: Which pods have scores: all with a feasible node, or only those with more than one, which need them.
 ScoresFor = Literal["all", "needed"]
 
 

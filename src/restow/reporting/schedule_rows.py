@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.loop.decision import Decision
 
-#: A pod gets a node, may preempt others, fits nowhere, nobody knows where it goes, or it may not be scheduled yet.
+#: A pod gets a node, may preempt others, fits nowhere, goes to an unknown node, or may not be scheduled yet.
 Fate = Literal["placed", "preempting", "unschedulable", "unknown", "gated"]
 
 
@@ -42,7 +42,7 @@ class PodRow:
 
 @dataclass(slots=True, frozen=True)
 class ScheduledCluster:
-    """The cluster as the first line of a table tells it."""
+    """The cluster in the first line of a table."""
 
     nodes: int
     pods: int
@@ -50,7 +50,7 @@ class ScheduledCluster:
     sources: str
     #: The scheduler's configuration; empty is the default.
     configuration: str = ""
-    #: Whether kube-scheduler would score only some of so many nodes.
+    #: Whether kube-scheduler would score only some of the nodes.
     sampled: bool = False
 
     def lines(self, width: int) -> Iterator[Text]:

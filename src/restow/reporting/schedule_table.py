@@ -141,7 +141,7 @@ def _message_groups(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
 
 
 def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
-    """Yield a pod's name, and whom it would preempt."""
+    """Yield a pod's name, and the pods that it would preempt."""
     name = f"{_INDENT}{printable(row.pod)}"
     if row.fate != "preempting":
         yield Text(name)

@@ -1,4 +1,4 @@
-"""What came of a simulation: the document of ``restow simulate -o json``. Times are seconds of virtual time everywhere."""
+"""The result of a simulation: the document of ``restow simulate -o json``. Times are seconds of virtual time everywhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class HappenedEvent(Struct, frozen=True, rename="camel"):
 
 
 class MadeEviction(Struct, frozen=True, rename="camel"):
-    """A pod that was evicted, and what became of it."""
+    """A pod that was evicted, and the outcome."""
 
     at: float
     pod: str
@@ -71,7 +71,7 @@ class EvictionRefusal(Struct, frozen=True, rename="camel"):
 
 
 class EvictionTotals(Struct, frozen=True, rename="camel"):
-    """How many pods a strategy or an actor evicted, and what became of them."""
+    """How many pods a strategy or an actor evicted, and the outcomes."""
 
     by: str
     evicted: int
@@ -84,7 +84,7 @@ class EvictionTotals(Struct, frozen=True, rename="camel"):
 
 
 class WorkloadTotals(Struct, frozen=True, rename="camel"):
-    """What the run meant to a workload: evictions, and seconds with fewer ready pods than it shall have."""
+    """What the run meant to a workload: evictions, and seconds with fewer ready pods than wanted."""
 
     workload: str
     evicted: int
@@ -122,7 +122,7 @@ class LoopResult(Struct, frozen=True, rename="camel"):
 
 
 class SampledNumbers(Struct, frozen=True, rename="camel"):
-    """Numbers of the cluster every so many seconds, from the start on."""
+    """Numbers of the cluster at a fixed interval, from the start on."""
 
     every_seconds: float
     pending: tuple[int, ...]
@@ -132,7 +132,7 @@ class SampledNumbers(Struct, frozen=True, rename="camel"):
 
 
 class ExpectationResult(Struct, frozen=True, rename="camel"):
-    """What came of an expectation, when that was decided, and what was counted then."""
+    """The verdict on an expectation, when it was reached, and what was counted then."""
 
     path: str
     text: str

@@ -175,7 +175,7 @@ def _strategies(evictions: Iterable[MadeEviction], refusals: Iterable[EvictionRe
 
 
 def _workloads(finished: Finished) -> Iterator[WorkloadTotals]:
-    """Those with the longest time below what they shall have first; workloads to which nothing happened are left out."""
+    """Those with the longest time below their wanted replicas first; workloads to which nothing happened are left out."""
     evicted = Counter(map(_workload_name, finished.record.evictions))
     again = Counter(_workload_name(each) for each in finished.record.evictions if each.is_again)
     disruptions = {str(name): each for name, each in finished.record.disruptions.items()}

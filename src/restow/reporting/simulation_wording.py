@@ -25,7 +25,7 @@ def short_name(workload: str) -> str:
 
 
 def verdict_text(result: ExpectationResult) -> str:
-    """What came of an expectation, and what was counted where that tells something."""
+    """The verdict on an expectation, and what was counted if that helps."""
     at = time_text(result.at)
     objects = ", ".join(result.objects[:_MOST_OBJECTS])
     more = f" and {len(result.objects) - _MOST_OBJECTS:,} more" if len(result.objects) > _MOST_OBJECTS else ""

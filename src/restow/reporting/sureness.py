@@ -1,9 +1,9 @@
-"""How sure moves are, in words. Two things are said apart: how sure the gain is, and where the replacement lands.
+"""How sure moves are, in words. Two things are said separately: how sure the gain is, and where the replacement lands.
 
-The *gain* is what the strategy wants. It is ``certain`` if the strategy gets it on every node that could win, else ``likely
-0.93`` or ``possible 0.40``. The *target* is the node that the plan goes on with: ``node-4`` if no other could win, ``node-4
-0.38`` if others could, ``node-4 steered`` if restow brings the replacement there. A node that is improbable is not named:
-``one of 7 nodes``. So a move may be certain to gain although its target is open.
+The *gain* is what the strategy wants. It is ``certain`` if the strategy gets it on every node that could win, else
+``likely 0.93`` or ``possible 0.40``. The *target* is the node that the plan assumes: ``node-4`` if no other could win,
+``node-4 0.38`` if others could, ``node-4 steered`` if restow brings the replacement there. A node that is improbable is
+not named: ``one of 7 nodes``. So a move may be certain to gain although its target is open.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _number(move: Move) -> str:
 
 
 def differs(moves: Sequence[Move]) -> bool:
-    """Tell whether the gain of some moves is surer than that of others, so that each has to say how sure it is."""
+    """Whether the gain of some moves is surer than that of others, so that each has to say how sure it is."""
     return len(set(map(sureness, moves))) > 1
 
 

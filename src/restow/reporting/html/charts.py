@@ -24,7 +24,7 @@ _HEIGHT: Final = 100
 #: Pixels above the plot, and to where it goes; below are the times.
 _TOP: Final = 18
 _BOTTOM: Final = _TOP + _HEIGHT
-#: Nobody can tell more marks apart.
+#: More marks cannot be told apart by eye.
 _MOST_MARKS: Final = 60
 _MOST_TICKS: Final = 6
 #: Up to here every unit can be seen.

@@ -1,4 +1,4 @@
-"""``restow simulate --compare -o html``: what came of several policies, each future a dot; it has no script."""
+"""``restow simulate --compare -o html``: the results of several policies, each future a dot; it has no script."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Pixels of a policy's row in a picture, and percent of its width that dots keep from its edges.
 _ROW: Final = 22
 _EDGE: Final = 2
-#: So many dots of one policy are drawn at most; of more, every second one, or every third and so on.
+#: How many dots are drawn for one policy; of more, every second one, or every third and so on.
 _MOST_DOTS: Final = 200
 
 

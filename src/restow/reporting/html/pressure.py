@@ -1,6 +1,6 @@
 """The page of ``restow pressure``: the nodes with their values against the thresholds, and the last hour as lines.
 
-One file without script, which fetches nothing and is loaded anew in every interval.
+One file without script, which fetches nothing and is reloaded in every interval.
 """
 
 from __future__ import annotations
