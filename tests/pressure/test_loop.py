@@ -181,7 +181,7 @@ async def test_an_api_server_whose_watch_breaks_is_asked_whether_it_answers() ->
         await stage.rounds.nodes.listed.wait()
         assert await stage.rounds.nodes.why_silent(1.0) == ""
         assert not [each for each in stage.cluster.asked if each.path == "/version"]
-        stage.rounds.nodes._heard = None
+        stage.rounds.nodes._last_contact = None
         stage.cluster.answers("GET", "/version", a_status(503, "", "starting"), an_answer({}))
         status = DependencyStatus(0.005)
         async with background(watch_api_server(stage.rounds.nodes, status, 0.01), "watch"):

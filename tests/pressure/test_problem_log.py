@@ -71,13 +71,13 @@ def test_a_problem_is_logged_when_it_begins_and_when_it_ends():
 @pytest.mark.looptime
 async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> None:
     status = DependencyStatus(10.0)
-    status.heard("Prometheus", "")
+    status.note("Prometheus", "")
     await asyncio.sleep(30)
-    status.heard("Prometheus", "connection refused")
+    status.note("Prometheus", "connection refused")
     assert status.trouble() == ""
     await asyncio.sleep(1)
     assert status.trouble() == "Prometheus has not answered for 31 s: connection refused"
-    status.heard("Prometheus", "")
+    status.note("Prometheus", "")
     assert status.trouble() == ""
 
 

@@ -64,8 +64,8 @@ class AccessReviews:
         if not reviewed.get("authenticated"):
             return HTTPStatus.UNAUTHORIZED
         user = reviewed.get("user") or {}
-        told = {"uid": "uid", "groups": "groups", "extra": "extra", "username": "user"}
-        who = {name: user[field] for field, name in told.items() if user.get(field)}
+        names = {"uid": "uid", "groups": "groups", "extra": "extra", "username": "user"}
+        who = {name: user[field] for field, name in names.items() if user.get(field)}
         asked = {**who, "nonResourceAttributes": {"path": path, "verb": "get"}}
         allowed = (await self._create(SUBJECT_ACCESS_REVIEWS, asked)).get("allowed")
         return HTTPStatus.OK if allowed else HTTPStatus.FORBIDDEN

@@ -143,11 +143,11 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 def refusal(status: int, body: bytes, headers: Mapping[str, str], now: float) -> ApiError:
     """The error that a reply with a status of 400 or more means; ``now`` (seconds since the epoch) dates Retry-After."""
     try:
-        told = msgspec.json.decode(body, type=Status)
+        reply = msgspec.json.decode(body, type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = Status(message=body[:LONGEST].decode(errors="replace").strip() or "(no text)")
+        reply = Status(message=body[:LONGEST].decode(errors="replace").strip() or "(no text)")
     waiting = _seconds(headers.get("Retry-After"), now)
-    return _error(status, told, waiting)
+    return _error(status, reply, waiting)
 
 
 def refusal_of(status: Status) -> ApiError:
@@ -155,12 +155,12 @@ def refusal_of(status: Status) -> ApiError:
     return _error(status.code, status, None)
 
 
-def _error(code: int, told: Status, waiting: float | None) -> ApiError:
-    details = told.details or _Details()
+def _error(code: int, reply: Status, waiting: float | None) -> ApiError:
+    details = reply.details or _Details()
     if waiting is None and details.retry_after_seconds:
         waiting = float(details.retry_after_seconds)
     kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
-    return kind(code, told.reason, told.message or told.error or "(no text)", waiting, details.causes or ())
+    return kind(code, reply.reason, reply.message or reply.error or "(no text)", waiting, details.causes or ())
 
 
 def _seconds(header: str | None, now: float) -> float | None:

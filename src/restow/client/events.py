@@ -1,6 +1,6 @@
 """Events of events.k8s.io/v1: written in the background, repeated ones as a series.
 
-The same thing said again of the same object within six minutes becomes the ``series`` of one event: its count and time,
+The same thing text again of the same object within six minutes becomes the ``series`` of one event: its count and time,
 written by replacing the event, because the descheduler's role may create and update events but not patch them. A queue
 of limited length feeds one writer. What does not fit, is refused or is not taken in time is lost and counted, for events
 are never worth waiting for.
@@ -226,9 +226,9 @@ def _likeness(occurrence: Occurrence) -> _Likeness:
     return occurrence.regarding, occurrence.type, occurrence.action, occurrence.reason, occurrence.related
 
 
-def _note(said: str) -> str:
+def _note(text: str) -> str:
     """Return what people read: one line, as long as the API takes."""
-    note = public_line(said)
+    note = public_line(text)
     encoded = note.encode()
     if len(encoded) <= _LONGEST_NOTE:
         return note

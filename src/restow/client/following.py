@@ -71,7 +71,7 @@ class Current:
 
 @dataclass(slots=True, frozen=True)
 class Interrupted:
-    """No news for now."""
+    """No events for now."""
 
     error: ClientError
     #: Seconds until the next try.
@@ -92,7 +92,7 @@ class _Place:
     #: Whether the server had forgotten it, and nothing was received since.
     was_forgotten: bool = field(default=False)
 
-    def hear(self, version: str) -> None:
+    def advance(self, version: str) -> None:
         """Something was received, with its version."""
         self.version, self.failures, self.was_forgotten = version, 0, False
 
@@ -111,8 +111,8 @@ async def follow(
     place = _Place()
     while True:
         try:
-            async with aclosing(_once(api, resource, selection, place)) as news:
-                async for each in news:
+            async with aclosing(_once(api, resource, selection, place)) as events:
+                async for each in events:
                     yield each
             continue
         except Gone as error:
@@ -145,18 +145,18 @@ async def _once(
                 del page
         place.version = version
     started = asyncio.get_running_loop().time()
-    heard = False
+    received = False
     seconds = _FIRST if was_away else None
     async with aclosing(watch(api, resource, place.version, selection, seconds=seconds)) as events:
         async for event in events:
-            place.hear(event.resource_version)
-            heard = True
+            place.advance(event.resource_version)
+            received = True
             yield _watch_event(event)
     if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
         place.failures = 0
-        if was_away and not heard:
+        if was_away and not received:
             place.version = None
-    elif not heard:
+    elif not received:
         raise Unreachable(f"the watch of {resource.plural} ended as soon as it started")
 
 

@@ -81,9 +81,9 @@ async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, pe
     the one that was judged: then nothing was deleted.
     """
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
-    said = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)
+    condition = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)
     try:
-        marked = await _patched(api, victim, {"conditions": [_condition(said, None, 0, now)]}, permit)
+        marked = await _patched(api, victim, {"conditions": [_condition(condition, None, 0, now)]}, permit)
         version = marked.metadata.resource_version
         await patiently(
             lambda: objects.delete(
@@ -120,14 +120,14 @@ async def _patched(api: Api, pod: ObjectRef, status: dict[str, Any], permit: Per
     return msgspec.json.decode(body, type=_Marked)
 
 
-def _condition(said: Said, known: Said | None, generation: int, now: float) -> dict[str, Any]:
+def _condition(condition: Said, known: Said | None, generation: int, now: float) -> dict[str, Any]:
     written: dict[str, Any] = {
-        "type": said.type,
-        "status": said.status,
-        "reason": said.reason,
-        "message": said.message,
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
     }
-    if known is None or known.status != said.status:
+    if known is None or known.status != condition.status:
         written["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if generation:
         written["observedGeneration"] = generation

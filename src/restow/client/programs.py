@@ -77,16 +77,16 @@ async def run_program(
     starting = asyncio.ensure_future(_start(command, environment, interactive=interactive))
     try:
         async with asyncio.timeout(seconds):
-            _, heard = await asyncio.shield(starting)
-            await heard.ended
+            _, reader = await asyncio.shield(starting)
+            await reader.ended
     finally:
         # A program that is cancelled while it starts may have children already.
-        transport, heard = await starting
+        transport, reader = await starting
         if transport.get_returncode() is None:
             _kill(transport, interactive=interactive)
-            await asyncio.wait([heard.gone], timeout=_AFTERMATH)
+            await asyncio.wait([reader.gone], timeout=_AFTERMATH)
         transport.close()
-    return Ended(transport.get_returncode() or 0, bytes(heard.answer), heard.words.decode(errors="replace").strip())
+    return Ended(transport.get_returncode() or 0, bytes(reader.answer), reader.words.decode(errors="replace").strip())
 
 
 async def _start(

@@ -43,12 +43,12 @@ class ServerTime:
 
     def answered(self, date: str | None) -> None:
         """An answer has just come, with this ``Date``."""
-        told = None if date is None else http_date(date)
-        if told is None:
+        sent = None if date is None else http_date(date)
+        if sent is None:
             return
         # The server's clock has shown this time already, and perhaps a little more: the latest is the best.
-        if self._advance is None or not 0 <= self.now() - told <= _AGREES:
-            self._advance = told - self.clock()
+        if self._advance is None or not 0 <= self.now() - sent <= _AGREES:
+            self._advance = sent - self.clock()
 
 
 def http_date(text: str) -> float | None:

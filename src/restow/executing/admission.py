@@ -147,9 +147,9 @@ class Announced:
 
     async def _follow(self) -> None:
         one = Selection(self.namespace, fields=f"metadata.name={CONFIG_MAP}")
-        async with aclosing(follow(self.api, CONFIG_MAPS, one)) as all_news:
-            async for news in all_news:
-                self._owners = _owners(news, self._owners)
+        async with aclosing(follow(self.api, CONFIG_MAPS, one)) as events:
+            async for event in events:
+                self._owners = _owners(event, self._owners)
 
 
 def answer(review: bytes, awaits: Callable[[str], bool]) -> ReviewResponse:
@@ -201,13 +201,13 @@ def _written(response: _Response) -> ReviewResponse:
     return ReviewResponse(msgspec.json.encode(_Answered(response)), bool(response.patch))
 
 
-def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:
+def _owners(event: WatchEvent, known: frozenset[str]) -> frozenset[str]:
     """The controllers after a watch event.
 
     None while the watch is interrupted: entries last for about a second, so the old ones say nothing, and the next list has
     all of them.
     """
-    match news:
+    match event:
         case Listed(objects):
             return frozenset().union(*map(_named, objects))
         case Changed(changed):

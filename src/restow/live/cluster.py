@@ -132,17 +132,17 @@ class LiveCluster:
 
     @property
     def interruptions(self) -> int:
-        """How often the news of nodes or pods have broken off so far, be it for a moment."""
+        """How often the watches of nodes or pods have broken off so far, be it for a moment."""
         return self._interruptions
 
     def is_interrupted(self, kind: str) -> bool:
         """Whether the watch of a kind has broken off and has not resumed."""
         reflector = self._reflectors[kind]
-        return reflector.broken > reflector.heard
+        return reflector.broken > reflector.last_update
 
     def age(self, kind: str) -> float:
         """Seconds since what is known of a kind was up to date: the API server also says that nothing has changed."""
-        return _now() - self._reflectors[kind].heard
+        return _now() - self._reflectors[kind].last_update
 
     def is_known(self, kind: str) -> bool:
         """Whether what there is of a kind is known, and new enough to be trusted."""
@@ -260,9 +260,9 @@ class LiveCluster:
             await asyncio.sleep(REFUSED.wait(reflector.refusals))
 
     async def _follow(self, reflector: Reflector) -> None:
-        async with aclosing(follow(self._api, RESOURCES[reflector.kind])) as all_news:
-            async for news in all_news:
-                self._take(reflector, news)
+        async with aclosing(follow(self._api, RESOURCES[reflector.kind])) as events:
+            async for event in events:
+                self._take(reflector, event)
 
     async def _poll(self, reflector: Reflector) -> None:
         while True:
@@ -283,14 +283,14 @@ class LiveCluster:
             # The reader reports what is wrong with it.
             return metrics
 
-    def _take(self, reflector: Reflector, news: WatchEvent) -> None:
-        """Apply one piece of news."""
-        match news:
+    def _take(self, reflector: Reflector, event: WatchEvent) -> None:
+        """Apply one watch event."""
+        match event:
             case Interrupted(error, _):
                 self._interrupt(reflector, error)
                 return
             case Listed():
-                self._list(reflector, news)
+                self._list(reflector, event)
             case Changed(changed):
                 self._put(reflector.kind, [changed], self._store)
                 self._touch(reflector.kind, [(changed.metadata.namespace, changed.metadata.name)])
@@ -301,10 +301,10 @@ class LiveCluster:
                 self._wake()
             case Current():
                 pass
-        if not isinstance(news, Listed) or news.last:
+        if not isinstance(event, Listed) or event.last:
             # The first pages of lists that are never finished make nothing up to date.
-            reflector.heard = _now()
-            self._outages.heard(reflector)
+            reflector.last_update = _now()
+            self._outages.recovered(reflector)
 
     def _interrupt(self, reflector: Reflector, error: ClientError) -> None:
         self._interruptions += reflector.kind in REQUIRED

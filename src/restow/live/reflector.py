@@ -42,7 +42,7 @@ class Reflector:
     #: When the connection broke last, in the event loop's time.
     broken: float = float("-inf")
     #: When what is known was last up to date, in the event loop's time.
-    heard: float = float("-inf")
+    last_update: float = float("-inf")
     #: A list that is still coming in.
     coming: ClusterStore = field(default_factory=ClusterStore)
 
@@ -53,7 +53,7 @@ class Reflector:
 
     def is_known(self, now: float) -> bool:
         """Whether the last state of the kind may be trusted at a time."""
-        return self.listed and now - self.heard <= TRUSTED
+        return self.listed and now - self.last_update <= TRUSTED
 
     def doubt(self, now: float) -> str | None:
         """Why it may not; None if it may."""
@@ -61,7 +61,7 @@ class Reflector:
             return None
         if not self.listed:
             return self.refused or f"{RESOURCES[self.kind].plural} have not been listed yet"
-        return f"the API server has not reported on {RESOURCES[self.kind].plural} for {now - self.heard:.0f} s"
+        return f"the API server has not reported on {RESOURCES[self.kind].plural} for {now - self.last_update:.0f} s"
 
 
 class Outages:
@@ -87,7 +87,7 @@ class Outages:
                 self._warn(f"cannot update {_plural(reflector.kind)} for now: {error}")
             self._silent.add(reflector.kind)
 
-    def heard(self, reflector: Reflector) -> None:
+    def recovered(self, reflector: Reflector) -> None:
         """A kind is up to date."""
         if reflector.kind in self._silent:
             self._silent.discard(reflector.kind)

@@ -124,8 +124,8 @@ def server_url(facts: Facts, installation: Installation) -> str | Problem:
     """Return where Prometheus is: as configured, else as OpenShift's Route says."""
     if installation.prometheus_url:
         problem = url_problem(installation.prometheus_url)
-        told = excerpt(installation.prometheus_url)
-        return Problem("PrometheusURL", f'"{told}": {problem}') if problem else installation.prometheus_url
+        url = excerpt(installation.prometheus_url)
+        return Problem("PrometheusURL", f'"{url}": {problem}') if problem else installation.prometheus_url
     if facts.prometheus_route is None:
         why = "not found" if facts.is_openshift else "this cluster has no routes; give the operator --prometheus-url"
         return Problem("PrometheusRouteNotFound", f"unable to get {_ROUTE}: {why}", stops=True)

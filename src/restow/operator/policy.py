@@ -169,10 +169,10 @@ def _judged(text: str) -> tuple[tuple[Problem, ...], tuple[Notice, ...]]:
         for each in reading.issues
         if each.severity == "error"
     ]
-    warnings = [_told(each) for each in reading.issues if each.severity == "warning"]
+    warnings = [_notice(each) for each in reading.issues if each.severity == "warning"]
     return tuple(refused), tuple(warnings)
 
 
-def _told(warning: Issue) -> Notice:
+def _notice(warning: Issue) -> Notice:
     """Return a warning about the policy as a notice."""
     return Notice("PolicyWarning", f"{path_text(warning.path)}: {warning.message}")

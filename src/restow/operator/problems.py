@@ -1,7 +1,7 @@
 """What is wrong with a resource in its cluster, and what an operator's status says of it.
 
 Upstream puts the sentence into the reason and leaves some errors unsaid; here a reason is one word in CamelCase, the
-sentence is the message, and every error is said.
+sentence is the message, and every error is causes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def conditions_of(problems: Sequence[Problem], notices: Sequence[Notice]) -> tup
     return (*degraded, _condition(LIMITED, notices))
 
 
-def _condition(kind: str, said: Sequence[Problem | Notice]) -> OperatorCondition:
-    if not said:
+def _condition(kind: str, causes: Sequence[Problem | Notice]) -> OperatorCondition:
+    if not causes:
         return OperatorCondition(kind, "False", AS_EXPECTED)
-    return OperatorCondition(kind, "True", said[0].reason, "; ".join(each.message for each in said))
+    return OperatorCondition(kind, "True", causes[0].reason, "; ".join(each.message for each in causes))

@@ -85,5 +85,5 @@ def _is_ours(key: UnknownKey) -> bool:
 
 def _sentence(issue: Issue) -> str:
     """Return an issue of an object that is in no file."""
-    said = f"{path_text(issue.path)}: {issue.message}"
-    return f"{said}; {issue.hint}" if issue.hint else said
+    sentence = f"{path_text(issue.path)}: {issue.message}"
+    return f"{sentence}; {issue.hint}" if issue.hint else sentence

@@ -68,7 +68,7 @@ class SoftTainting:
     _spec: Any = field(init=False, default=None)
     _due: float = field(init=False, default=float("-inf"))
     #: The last failure that was logged.
-    _told: str = field(init=False, default="")
+    _logged: str = field(init=False, default="")
 
     async def run(self) -> None:
         """Check until cancelled."""
@@ -89,7 +89,7 @@ class SoftTainting:
             self._fail(error)
             return
         self.health.ready()
-        self._spec, self._told = spec, ""
+        self._spec, self._logged = spec, ""
         self._due = now + (max(spec.descheduling_interval_seconds, LOOK) if spec is not None else _UNASKED)
 
     async def _resource(self) -> KubeDescheduler | None:
@@ -126,8 +126,8 @@ class SoftTainting:
         return keys_of(node_states(_complete(chosen, usage, tainting), cordoned, tainting.args))
 
     def _fail(self, error: Exception) -> None:
-        if str(error) != self._told:
-            self._told = str(error)
+        if str(error) != self._logged:
+            self._logged = str(error)
             self.log.error("The soft taints stay as they are", error)
             self.health.not_ready(str(error))
 

@@ -55,12 +55,12 @@ def failed(wanted: Desired, problem: Problem) -> Desired:
     return replace(wanted, problems=problems, conditions=conditions_of(problems, wanted.notices))
 
 
-def is_told(live: Object, status: Object) -> bool:
+def is_written(live: Object, status: Object) -> bool:
     """Whether a resource's status says all of this already, and nothing else that an operator says."""
     ours = {key: live.get(key) for key in (*status, "lastPlan") if key != "conditions"}
-    told = {each["type"]: each for each in live.get("conditions") or ()}
-    said = all(told.get(each["type"]) == each for each in status["conditions"])
-    return said and all(ours[key] == status.get(key) for key in ours)
+    existing = {each["type"]: each for each in live.get("conditions") or ()}
+    matches = all(existing.get(each["type"]) == each for each in status["conditions"])
+    return matches and all(ours[key] == status.get(key) for key in ours)
 
 
 def _workload(there: dict[Key, Object]) -> Object | None:

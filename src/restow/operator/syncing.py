@@ -29,7 +29,7 @@ from restow.operator.revoking import lets_evict, revoke_evictions
 from restow.operator.rules import check_name
 from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import remove_taints
-from restow.operator.status import failed, is_told, status_of, summary_in
+from restow.operator.status import failed, is_written, status_of, summary_in
 
 #: kopf writes it, and removes it once ``leave`` has done its work.
 FINALIZER: Final = "restow.dev/operator"
@@ -176,7 +176,7 @@ def _status(operator: Operator, thing: Object, wanted: Desired, there: dict[Key,
 async def _write_status(operator: Operator, thing: Object, wanted: Desired, status: Object) -> None:
     """Write the status where it says something else."""
     writing, metadata = operator.writing, thing["metadata"]
-    if is_told(thing.get("status") or {}, status):
+    if is_written(thing.get("status") or {}, status):
         return
     for each in wanted.problems:
         writing.log.warning(f"{metadata['namespace']}/{metadata['name']}: {each.message}")

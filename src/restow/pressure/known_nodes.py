@@ -55,7 +55,7 @@ class KnownNodes:
         self._nodes: dict[str, MarkedNode] = {}
         self._coming: dict[str, MarkedNode] = {}
         #: When the API server last answered, in the event loop's time; None while that is in doubt.
-        self._heard: float | None = None
+        self._last_contact: float | None = None
         #: Why nodes may not be listed; empty while they may.
         self.refused = ""
         #: Set when the first list is in.
@@ -85,19 +85,19 @@ class KnownNodes:
     async def why_silent(self, seconds: float) -> str:
         """Return why the API server does not answer, or ""; in doubt, it is asked, for ``seconds`` at most."""
         now = asyncio.get_running_loop().time()
-        if self.refused or (self._heard is not None and now - self._heard < _SILENCE):
+        if self.refused or (self._last_contact is not None and now - self._last_contact < _SILENCE):
             return self.refused
         try:
             await self._api.once().within(seconds).read("/version", {}, len)
         except ClientError as error:
             return str(error)
-        self._heard = now
+        self._last_contact = now
         return ""
 
     def _take(self, news: WatchEvent) -> None:
         match news:
             case Interrupted():
-                self._heard = None
+                self._last_contact = None
                 return
             case Listed(objects, first, last):
                 self._list(objects, first=first, last=last)
@@ -107,7 +107,7 @@ class KnownNodes:
                 self._nodes.pop(node.metadata.name, None)
             case Current():
                 pass
-        self._heard, self.refused = asyncio.get_running_loop().time(), ""
+        self._last_contact, self.refused = asyncio.get_running_loop().time(), ""
 
     def _list(self, objects: Iterable[MarkedNode | Unreadable], *, first: bool, last: bool) -> None:
         if first:
@@ -128,4 +128,4 @@ class KnownNodes:
     def _refuse(self, why: str) -> None:
         if why != self.refused:
             self._warn(f"nodes cannot be listed: {why}")
-        self._heard, self.refused = None, why
+        self._last_contact, self.refused = None, why

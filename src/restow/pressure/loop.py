@@ -83,7 +83,7 @@ class Rounds:
     async def go_round(self, permit: Permit) -> None:
         """Ask, judge and write once; without a list of nodes there is nothing to judge."""
         asked = await ask(self.prometheus, self.criteria.rules)
-        self.status.heard(PROMETHEUS, "" if asked.any_answered else next(iter(asked.failures.values()), ""))
+        self.status.note(PROMETHEUS, "" if asked.any_answered else next(iter(asked.failures.values()), ""))
         if not self.nodes.listed.is_set():
             return
         before, now = self.situation, self.clock()
@@ -108,12 +108,17 @@ class Rounds:
         current = problems_of(asked, found, self.criteria)
         for name in foreign_nodes(found.nodes, self.criteria.mark, _named(found, found.marks.label)):
             key = self.criteria.mark.key
-            told = f"node {name} is under pressure and has the label {key} of somebody else, which is left alone"
-            current[f"label of {name}"] = (told, f"node {name}: nothing is to be written beside somebody else's label")
+            sentence = f"node {name} is under pressure and has the label {key} of somebody else, which is left alone"
+            current[f"label of {name}"] = (
+                sentence,
+                f"node {name}: nothing is to be written beside somebody else's label",
+            )
         if problems:
             name, why = next(iter(problems.items()))
-            told = f"{len(problems)} marks could not be written, such as that of {name}: {why}; they are tried again"
-            current["writes"] = (told, "marks can be written again")
+            sentence = (
+                f"{len(problems)} marks could not be written, such as that of {name}: {why}; they are tried again"
+            )
+            current["writes"] = (sentence, "marks can be written again")
         return current
 
     async def _pause(self, seconds: float) -> None:
@@ -141,5 +146,5 @@ def _named(found: Situation, flags: BoolArray) -> frozenset[str]:
 async def watch_api_server(nodes: KnownNodes, status: DependencyStatus, interval: float) -> None:
     """Note once in each interval whether the API server answers, until cancelled."""
     while True:
-        status.heard(API_SERVER, await nodes.why_silent(max(1.0, interval)))
+        status.note(API_SERVER, await nodes.why_silent(max(1.0, interval)))
         await asyncio.sleep(interval)

@@ -48,7 +48,7 @@ class DependencyStatus:
         """Expect answers of Prometheus or the API server from now on."""
         self._answered.setdefault(who, _now())
 
-    def heard(self, who: str, why_not: str) -> None:
+    def note(self, who: str, why_not: str) -> None:
         """Note an answer; or why there was none."""
         self.expect(who)
         self._why[who] = why_not
@@ -97,18 +97,18 @@ def _of_rules(asked: RuleResults, situation: Situation, criteria: Criteria) -> I
             continue
         reasons = reasons_by_node(situation.joined[row])
         if len(reasons) == nodes:
-            told = f"rule {name}: no node has a value; try its query in Prometheus: {printable(rule.query)}"
-            yield f"values of {rule.name}", (told, f"rule {name}: nodes have values again")
+            sentence = f"rule {name}: no node has a value; try its query in Prometheus: {printable(rule.query)}"
+            yield f"values of {rule.name}", (sentence, f"rule {name}: nodes have values again")
         elif reasons:
             named = (f"{situation.nodes[position].name} ({why})" for position, why in reasons.items())
-            told = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {some(list(named), _MOST_NAMED)}"
-            yield f"some values of {rule.name}", (told, f"rule {name}: all nodes have a value")
+            sentence = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {some(list(named), _MOST_NAMED)}"
+            yield f"some values of {rule.name}", (sentence, f"rule {name}: all nodes have a value")
 
 
 def _unmatched(situation: Situation) -> Iterator[tuple[str, tuple[str, str]]]:
     if names := unmatched_instances(situation.joined):
-        told = f"instances that are no node of the cluster: {some(names, _MOST_NAMED)}"
-        yield "instances", (told, "all instances are nodes of the cluster")
+        sentence = f"instances that are no node of the cluster: {some(names, _MOST_NAMED)}"
+        yield "instances", (sentence, "all instances are nodes of the cluster")
 
 
 def _meanwhile(criteria: Criteria) -> str:

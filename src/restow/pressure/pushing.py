@@ -46,8 +46,8 @@ class Gateway:
     def push(self, available: int) -> None:
         """Replace the node's figure (bytes); ConnectionError with a sentence where that fails."""
         registry = CollectorRegistry()
-        told = "Memory that the kubelet counts as available, in bytes."
-        Gauge(METRIC, told, registry=registry).set(available)
+        help_text = "Memory that the kubelet counts as available, in bytes."
+        Gauge(METRIC, help_text, registry=registry).set(available)
         with self._trouble():
             push_to_gateway(self.url, JOB, registry, self._group(), _REQUEST, self._handler())
 
@@ -165,9 +165,9 @@ def _first_version(capacity: int, root: Path) -> NodeMemory:
 
 
 def _second_version(capacity: int, root: Path) -> NodeMemory:
-    told, current = _Figures.of(root / "memory.stat"), root / "memory.current"
+    stat, current = _Figures.of(root / "memory.stat"), root / "memory.current"
     if not current.exists():
-        usage = told["anon"] + told["file"]
+        usage = stat["anon"] + stat["file"]
     elif any(each.is_dir() for each in root.iterdir()):
         usage = _amount(current)
     else:
@@ -175,7 +175,7 @@ def _second_version(capacity: int, root: Path) -> NodeMemory:
             f"{root} is the cgroup of one container, not the node's: mount the host's /sys/fs/cgroup, and name its place "
             "with --cgroup-root"
         )
-    return NodeMemory(capacity, usage, told["inactive_file"])
+    return NodeMemory(capacity, usage, stat["inactive_file"])
 
 
 @dataclass(slots=True, frozen=True)

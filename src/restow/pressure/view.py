@@ -61,8 +61,8 @@ def _status(view: PressureView) -> web.Response:
 
 
 def _nodes(view: PressureView) -> web.Response:
-    told = {"type": view.criteria.mark.value, "num": len(view.labelled), "node_names": list(view.labelled)}
-    return web.Response(text=json.dumps(told), content_type="application/json")
+    body = {"type": view.criteria.mark.value, "num": len(view.labelled), "node_names": list(view.labelled)}
+    return web.Response(text=json.dumps(body), content_type="application/json")
 
 
 def _page(html: str) -> web.Response:

@@ -76,5 +76,5 @@ def next_commands(wanted: Mapping[str, str], width: int) -> Iterator[Text]:
     room = width - len(_WIDE_GAP) - max(map(len, wanted.values()), default=0)
     longest = max((len(each) for each in wanted if len(each) <= room), default=0)
     for command, meaning in wanted.items():
-        told = f"{command:<{longest}}{_WIDE_GAP}"
-        yield Text.assemble(told, (meaning, "dim")) if len(told) + len(meaning) <= width else Text(command)
+        padded = f"{command:<{longest}}{_WIDE_GAP}"
+        yield Text.assemble(padded, (meaning, "dim")) if len(padded) + len(meaning) <= width else Text(command)

@@ -98,13 +98,13 @@ def _is_one_future(policy: ComparedPolicy) -> bool:
 
 
 def _about(policy: ComparedPolicy, first: ComparedPolicy, differences: Sequence[Difference]) -> Iterator[str]:
-    told = {verdict: _phrases(policy, first, differences, verdict) for verdict in ("better", "worse")}
-    if told["better"]:
-        yield f"{policy.policy} is better than {first.policy}: {', '.join(told['better'])}."
-    if told["worse"]:
-        what = "It is worse" if told["better"] else f"{policy.policy} is worse than {first.policy}"
-        yield f"{what}: {', '.join(told['worse'])}."
-    if not told["better"] and not told["worse"]:
+    phrases = {verdict: _phrases(policy, first, differences, verdict) for verdict in ("better", "worse")}
+    if phrases["better"]:
+        yield f"{policy.policy} is better than {first.policy}: {', '.join(phrases['better'])}."
+    if phrases["worse"]:
+        what = "It is worse" if phrases["better"] else f"{policy.policy} is worse than {first.policy}"
+        yield f"{what}: {', '.join(phrases['worse'])}."
+    if not phrases["better"] and not phrases["worse"]:
         alike = all(each.verdict == "equal" for each in differences)
         what = f"{policy.policy} and {first.policy} come to the same"
         yield f"{what}." if alike else f"No difference between {policy.policy} and {first.policy} is clear."

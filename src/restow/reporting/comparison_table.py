@@ -40,7 +40,7 @@ def print_comparison(result: Comparison, console: Console) -> None:
     print_sections((_header(result, width), _answer(result, width), _table(result, width), _how(width)), console)
 
 
-def told_of(metadata: ComparisonMetadata) -> list[str]:
+def context_of(metadata: ComparisonMetadata) -> list[str]:
     """Say what was simulated: the scenario, how long, how often."""
     seeds = metadata.seeds
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
@@ -50,7 +50,7 @@ def told_of(metadata: ComparisonMetadata) -> list[str]:
 
 
 def _header(result: Comparison, width: int) -> Iterator[Text]:
-    yield from labelled("compare", told_of(result.metadata), width)
+    yield from labelled("compare", context_of(result.metadata), width)
 
 
 def _answer(result: Comparison, width: int) -> Iterator[Text]:
@@ -73,8 +73,8 @@ def _row(number: ComparedNumber, policy: ComparedPolicy, result: Comparison) -> 
     found = difference_of(result, policy, number)
     half = half_of(quartiles, number)
     title = number.title if found is None else ""
-    told = "" if found is None else verdict_of(found)
-    return [title, printable(policy.policy), number.text(quartiles.median), half, told], _STYLES[
+    verdict = "" if found is None else verdict_of(found)
+    return [title, printable(policy.policy), number.text(quartiles.median), half, verdict], _STYLES[
         found.verdict
     ] if found else ""
 

@@ -207,10 +207,10 @@ def _to(moves: Sequence[Move]) -> str:
     return "planned to" if any(target_kind(each) == TargetKind.OPEN for each in moves) else "to"
 
 
-def total_line(title: str, told: str, width: int) -> Iterator[Text]:
+def total_line(title: str, description: str, width: int) -> Iterator[Text]:
     """Yield a title and a text, whose further lines are indented under its first."""
     start = f"{title:<{_TITLE}}{GAP}"
-    yield from map(Text, wrapped(f"{start}{told}", width, subsequent_indent=" " * len(start)))
+    yield from map(Text, wrapped(f"{start}{description}", width, subsequent_indent=" " * len(start)))
 
 
 def _largest(counts: Counter[str]) -> str:

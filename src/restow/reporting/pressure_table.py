@@ -88,9 +88,9 @@ def _cells(node: CheckedNode, rules: Sequence[CheckedRule]) -> tuple[str, ...]:
 
 def _status(node: CheckedNode) -> str:
     over = [name for name in node.over if name not in node.waiting]
-    told = [_CHANGES[change].format(mark=mark) for mark, change in (("label", node.label), ("taint", node.taint))]
+    changes = [_CHANGES[change].format(mark=mark) for mark, change in (("label", node.label), ("taint", node.taint))]
     parts = [
-        *filter(None, told),
+        *filter(None, changes),
         f"over {', '.join(over)}" if over else "",
         *(f"over {name}, which waits for {time}" for name, time in node.waiting.items()),
         *(f"{name}: {problem}" for name, problem in node.problems.items()),

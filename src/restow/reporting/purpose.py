@@ -45,8 +45,8 @@ def not_done(plan: Plan) -> str:
     """What is not done since one pod cannot go, and how many could: ``empty node-4 (6 more pods stay)``; empty as before."""
     refused = [(each.proposal.purpose, len(also_staying(each))) for each in plan.refusals if each.proposal is not UNSET]
     ranked = sorted(refused, key=lambda each: (-each[1], each[0]))
-    told = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
-    return some(told, _MOST)
+    purposes = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
+    return some(purposes, _MOST)
 
 
 def _of(moved: int, asked: int) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from restow.cluster.pods import PENDING
 from restow.plain_text import printable, some
 from restow.reporting.columns import GAP, cut_middle, total_width, wrapped
-from restow.reporting.schedule_rows import margin, told
+from restow.reporting.schedule_rows import margin, reason_text
 from restow.reporting.table import labelled
 from restow.reporting.wording import counted
 from restow.scheduling.framework.extension_points import NOT_ASKED
@@ -89,7 +89,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
         return
     node = cluster.nodes.names[decision.node]
     verb = "stays on" if decision.node == cluster.pods.node[decision.pod] else "goes to"
-    yield Text(f"{name} {verb} {printable(node)}: {printable(told(*margin(cluster, decision)))}", style="bold")
+    yield Text(f"{name} {verb} {printable(node)}: {printable(reason_text(*margin(cluster, decision)))}", style="bold")
     if len(decision.ranking.nodes) > 1:
         yield from score_lines(cluster.nodes.names, decision.ranking, width)
     if aside.could_win > len(decision.best):
@@ -147,8 +147,8 @@ def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
 def reason_lines(plugin: str, reasons: Sequence[str], count: str, nodes: str, width: int) -> Iterator[Text]:
     """Yield what a plugin (empty for several together) has against some nodes; ``count`` and ``nodes`` may be empty."""
     start = f"{_INDENT}{count}"
-    said = printable(f"{plugin or _PREFILTER}{GAP}{'; '.join(reasons)}")
-    yield from map(Text, wrapped(f"{start}{said}", width, subsequent_indent=" " * (len(start) + 2)))
+    sentence = printable(f"{plugin or _PREFILTER}{GAP}{'; '.join(reasons)}")
+    yield from map(Text, wrapped(f"{start}{sentence}", width, subsequent_indent=" " * (len(start) + 2)))
     if nodes:
         yield from dim_lines(nodes, width, len(start))
 

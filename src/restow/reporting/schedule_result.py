@@ -100,8 +100,8 @@ class Outcomes:
             victims=tuple(map(self._ref, decision.victims)),
             message=decision.message,
             unknown=decision.unknown or None,
-            feasible=self._told(verdicts.feasible),
-            best=self._told(decision.best),
+            feasible=self._names_of(verdicts.feasible),
+            best=self._names_of(decision.best),
             scores=self._scores(decision.ranking),
             rejected=self._rejected(verdicts),
             pre_filter=None if verdicts.prefilter is None else _rejection(verdicts.prefilter),
@@ -118,7 +118,7 @@ class Outcomes:
     def _name(self, node: int) -> str | None:
         return self._names[node] if node >= 0 else None
 
-    def _told(self, nodes: IntArray) -> tuple[str, ...]:
+    def _names_of(self, nodes: IntArray) -> tuple[str, ...]:
         return tuple(self._names[node] for node in nodes.tolist())
 
     def _scores(self, ranking: Ranking | None) -> dict[str, dict[str, int]]:
@@ -126,11 +126,11 @@ class Outcomes:
             return {}
         columns = (*ranking.by_plugin, "total")
         scores = (each.tolist() for each in (*ranking.by_plugin.values(), ranking.total))
-        told = zip(self._told(ranking.nodes), zip(*scores, strict=True), strict=True)
+        named = zip(self._names_of(ranking.nodes), zip(*scores, strict=True), strict=True)
         # Many nodes are scored alike; they share one mapping.
         known: dict[tuple[int, ...], dict[str, int]] = {}
         return {
-            name: known.get(row) or known.setdefault(row, dict(zip(columns, row, strict=True))) for name, row in told
+            name: known.get(row) or known.setdefault(row, dict(zip(columns, row, strict=True))) for name, row in named
         }
 
     def _rejected(self, verdicts: Verdicts) -> dict[str, NodeRejection]:
@@ -138,13 +138,13 @@ class Outcomes:
         if verdicts.prefilter is not None:
             return {}
         occurring = (category for category in np.unique(verdicts.verdict).tolist() if category >= 0)
-        told = {
+        named = {
             category: _rejection(verdicts.rejections[category])
             for category in occurring
             if verdicts.rejections[category].plugin
         }
         by_node = zip(self._names, verdicts.verdict.tolist(), strict=True)
-        return {name: told[category] for name, category in by_node if category in told}
+        return {name: named[category] for name, category in by_node if category in named}
 
 
 # A pod in a large cluster has thousands of scores; its outcome becomes bytes before the next one is made.

@@ -90,6 +90,6 @@ def margin(cluster: Cluster, decision: Decision) -> tuple[str, str]:
     return f"next best -{behind}", cluster.nodes.names[ranking.nodes[second]]
 
 
-def told(why: str, rival: str) -> str:
+def reason_text(why: str, rival: str) -> str:
     """How narrowly a node won, in one clause: ``next best -4: n2``."""
     return f"{why}: {rival}" if rival else why

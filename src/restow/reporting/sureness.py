@@ -63,8 +63,8 @@ def landing(move: Move) -> str:
 
 def landing_in_full(move: Move) -> str:
     """Return the same with the target of every move: ``one of 7 nodes (planned: node-4 0.14)``."""
-    told = landing(move)
-    return f"{told} (planned: {_named(move)})" if told == _one_of(move) else told
+    words = landing(move)
+    return f"{words} (planned: {_named(move)})" if words == _one_of(move) else words
 
 
 def node_of(cell: str) -> str:
@@ -91,11 +91,11 @@ def _gains(moves: Sequence[Move]) -> str:
     groups = {kind: [each for each in moves if each.certainty == kind] for kind in Certainty}
     found = {kind: f"{kind}{_range(group)}" for kind, group in groups.items() if group}
     if len(found) == 1:
-        (told,) = found.values()
-        return f"its gain is {told}" if len(moves) == 1 else f"the gain of all is {told}"
-    (first, told), *others = found.items()
-    parts = [f"the gain of {len(groups[first]):,} is {told}"]
-    return ", ".join([*parts, *(f"of {len(groups[kind]):,} {told}" for kind, told in others)])
+        (words,) = found.values()
+        return f"its gain is {words}" if len(moves) == 1 else f"the gain of all is {words}"
+    (first, words), *others = found.items()
+    parts = [f"the gain of {len(groups[first]):,} is {words}"]
+    return ", ".join([*parts, *(f"of {len(groups[kind]):,} {words}" for kind, words in others)])
 
 
 def targets(moves: Sequence[Move]) -> str:

@@ -91,8 +91,8 @@ def _move_cells(move: Move) -> Sequence[str]:
 def _candidates(move: Move) -> str:
     unlisted = move.candidate_count - len(move.candidates)
     more = f" and {unlisted:,} more" if unlisted > 0 else ""
-    told = ", ".join(candidate_texts(move))
-    return f"{told or '-'}{more}"
+    nodes = ", ".join(candidate_texts(move))
+    return f"{nodes or '-'}{more}"
 
 
 def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:

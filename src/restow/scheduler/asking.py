@@ -96,7 +96,7 @@ async def _token_of(kubeconfig: str | None, context: str | None, environ: Mappin
 
 def _in_words(server: str, refusal: ApiError) -> ClientError:
     """Explain a refusal to the user."""
-    said = refusal.message.strip()
+    message = refusal.message.strip()
     match refusal:
         case Unauthorized():
             return ClientError(
@@ -107,14 +107,14 @@ def _in_words(server: str, refusal: ApiError) -> ClientError:
             return ClientError(
                 f"the token gives no right to ask {server}; add the rule {rule} to a ClusterRole of its user"
             )
-        case NotFound() if said == _NO_PAGE:
+        case NotFound() if message == _NO_PAGE:
             return ClientError(
                 f"{server} does not explain pods: it runs without --explain-pods, or is no restow scheduler"
             )
         case NotFound():
-            return NotWaitingError(f"the scheduler at {server}: {said}")
-        case ServerTrouble() if said == DOES_NOT_SCHEDULE:
+            return NotWaitingError(f"the scheduler at {server}: {message}")
+        case ServerTrouble() if message == DOES_NOT_SCHEDULE:
             return ClientError(
                 f"{server} is a replica that waits; the lease names the one that schedules: kubectl get lease -A"
             )
-    return ClientError(f"the scheduler at {server} answered {refusal.status}: {said}")
+    return ClientError(f"the scheduler at {server} answered {refusal.status}: {message}")

@@ -135,8 +135,8 @@ class SchedulerMetrics:
 
     def waited(self, attempts: int, seconds: float) -> None:
         """Observe that a pod was bound: after how many attempts, and how many seconds after it was first queued."""
-        told = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
-        self._wait_seconds.labels(told).observe(seconds)
+        label = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
+        self._wait_seconds.labels(label).observe(seconds)
         self._attempts_needed.observe(attempts)
 
     def tried_preemption(self) -> None:

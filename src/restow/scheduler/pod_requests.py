@@ -34,7 +34,7 @@ class PodRequests:
     live: LiveCluster
     observer: AttemptObserver
     #: The last condition written for each pod, by uid.
-    _told: dict[str, Said] = field(default_factory=dict)
+    _conditions: dict[str, Said] = field(default_factory=dict)
 
     async def bind(self, pod: ObjectRef, node: str, permit: Permit) -> Bound | Elsewhere | PodGone | BindingRefused:
         """Bind a pod to a node, and return when the outcome is known."""
@@ -44,7 +44,7 @@ class PodRequests:
                 return BindingRefused(f'node "{node}" is gone')
             outcome = await self._ask(pod, node, permit)
             if not isinstance(outcome, BindingUnanswered):
-                self._told.pop(pod.uid, None)
+                self._conditions.pop(pod.uid, None)
                 return outcome
             tries += 1
             await asyncio.sleep(_PATIENCE.wait(tries))
@@ -65,15 +65,15 @@ class PodRequests:
         for each in rejection.outranked:
             await self._write(each, StatusChange(nominated_node=""), permit)
         say = scheduler_error if rejection.is_error else unschedulable
-        said, known = say(rejection.message), self._told.get(trial.pod.uid)
-        change = StatusChange(condition=said, known=known, nominated_node=rejection.nominated_node)
+        condition, known = say(rejection.message), self._conditions.get(trial.pod.uid)
+        change = StatusChange(condition=condition, known=known, nominated_node=rejection.nominated_node)
         if await self._write(trial.pod, change, permit):
-            self._told[trial.pod.uid] = said
+            self._conditions[trial.pod.uid] = condition
         return problem
 
     def forget(self, uid: str) -> None:
         """A pod is gone or has a node."""
-        self._told.pop(uid, None)
+        self._conditions.pop(uid, None)
 
     async def _is_there(self, node: str) -> bool:
         """Whether there is a node, for the API server binds pods to any name; it is asked where news may be missing."""

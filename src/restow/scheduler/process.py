@@ -176,14 +176,14 @@ async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, l
         log.info(f"Pods that name the scheduler {random.name} go to any ready node")
         reporter = process.reporter
 
-        def told(pod: ObjectRef, node: str, outcome: Outcome) -> None:
+        def on_binding(pod: ObjectRef, node: str, outcome: Outcome) -> None:
             if isinstance(outcome, Bound):
                 reporter.bound(pod, random.name, node)
             elif isinstance(outcome, BindingRefused | BindingUnanswered):
                 reporter.failed(pod, random.name, Result.ERROR, f"binding to {node} failed: {outcome.message}")
 
         chance = Random(random.seed)  # noqa: S311 - spreads pods, keeps no secret
-        await process.lead(lambda permit: schedule_at_random(process.api, random.name, chance, permit, told))
+        await process.lead(lambda permit: schedule_at_random(process.api, random.name, chance, permit, on_binding))
 
 
 async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerSettings, log: Log) -> None:

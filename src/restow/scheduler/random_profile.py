@@ -17,11 +17,11 @@ from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.kube.objects import ABSENT, Node, Pod
 
-Told = Callable[[ObjectRef, str, Outcome], None]
+OnBinding = Callable[[ObjectRef, str, Outcome], None]
 
 
-async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, told: Told) -> None:
-    """Bind the pods with this schedulerName until cancelled; ``told`` is called with each pod's node and the outcome."""
+async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, on_binding: OnBinding) -> None:
+    """Bind the pods with this schedulerName until cancelled; ``on_binding`` is called with each pod's node and the outcome."""
     nodes, pods, changed = dict[str, Node](), dict[str, Pod](), asyncio.Event()
     waiting = Selection(fields=f"spec.schedulerName={name},spec.nodeName=,status.phase=Pending")
     async with asyncio.TaskGroup() as tasks:
@@ -34,15 +34,15 @@ async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit
             ready = sorted(node.metadata.name for node in nodes.values() if _takes_pods(node))
             for pod in [each for each in pods.values() if ready and each.spec.scheduling_gates is ABSENT]:
                 ref, node = ObjectRef(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid), chance.choice(ready)
-                told(ref, node, outcome := await bind(api, ref, node, permit=permit))
+                on_binding(ref, node, outcome := await bind(api, ref, node, permit=permit))
                 if not isinstance(outcome, BindingRefused | BindingUnanswered):
                     pods.pop(ref.uid, None)
 
 
 async def _keep(known: dict[str, Any], api: Api, kind: str, which: Selection, changed: asyncio.Event) -> None:
     """Keep the objects of a kind, by uid, as the API server has them."""
-    async with aclosing(follow(api, RESOURCES[kind], which)) as news:
-        async for event in news:
+    async with aclosing(follow(api, RESOURCES[kind], which)) as events:
+        async for event in events:
             match event:
                 case Listed(objects, first):
                     if first:

@@ -58,7 +58,7 @@ class UsageWatch:
     api: Api
     #: Seconds of samples to keep.
     window: int
-    tell: Callable[[RecentUsage | None], None]
+    publish: Callable[[RecentUsage | None], None]
     warn: Callable[[str], None]
     _known: RecentUsage | None = None
     #: When a sample was read last, in the event loop's time.
@@ -83,7 +83,7 @@ class UsageWatch:
         self._note(problem)
         if self._known is not None and _now() - self._read_at > TRUSTED:
             self._known = None
-            self.tell(None)
+            self.publish(None)
 
     async def _read(self) -> str:
         """Take a sample; returns why there is none, or ''."""
@@ -99,7 +99,7 @@ class UsageWatch:
         at = max(int(max(fresh.values())), 0 if self._known is None else self._known.end)
         self._known = with_sample(self._known, at, {name: usage[name] for name in fresh}, self.window)
         self._read_at = _now()
-        self.tell(self._known)
+        self.publish(self._known)
         return ""
 
     def _note(self, problem: str) -> None:

@@ -66,13 +66,13 @@ class Metrics:
         self._count_moves()
         self._count_cycles()
         self.registry.register(self._last_cycle)
-        self._tell_of_kinds(ages, known)
+        self._register_kinds(ages, known)
         add_process_metrics(self.registry)
 
-    def _tell_of_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
-        heard = "Seconds since the API server last reported on a kind."
+    def _register_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
+        help_text = "Seconds since the API server last reported on a kind."
         is_known = "1 while the objects of a kind are known; 0 otherwise, while pods that depend on it are not evicted."
-        self.registry.register(OfKinds("restow_cache_age_seconds", heard, ages))
+        self.registry.register(OfKinds("restow_cache_age_seconds", help_text, ages))
         self.registry.register(OfKinds("restow_kind_known", is_known, known))
 
     def _count_as_the_descheduler(self) -> None:

@@ -150,8 +150,8 @@ def self_signed(common_name: str, hosts: Sequence[str]) -> str:
     try:
         made = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip().splitlines()
-        raise _failure(said[-1] if said else f"status {error.returncode}") from error
+        lines = error.stderr.strip().splitlines()
+        raise _failure(lines[-1] if lines else f"status {error.returncode}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _failure(str(error)) from error
     return made.stdout

@@ -24,7 +24,7 @@ _HEIGHT: Final = 100
 #: Pixels above the plot, and to where it goes; below are the times.
 _TOP: Final = 18
 _BOTTOM: Final = _TOP + _HEIGHT
-#: More marks cannot be told apart by eye.
+#: More marks cannot be distinguished by eye.
 _MOST_MARKS: Final = 60
 _MOST_TICKS: Final = 6
 #: Up to here every unit can be seen.
@@ -122,17 +122,17 @@ def _moments(lines: Sequence[Line], every: float, axis: Axis) -> Iterator[Markup
     begin = 0
     for index in range(1, len(rows) + 1):
         if index == len(rows) or rows[index] != rows[begin]:
-            told = ", ".join(
+            tooltip = ", ".join(
                 f"{number:g}{f' {line.name}' if len(lines) > 1 else ''}"
                 for line, number in zip(lines, rows[begin], strict=True)
             )
-            yield _spot(begin * every, min(index * every, axis.seconds), axis, told)
+            yield _spot(begin * every, min(index * every, axis.seconds), axis, tooltip)
             begin = index
 
 
-def _spot(begin: float, end: float, axis: Axis, told: str) -> Markup:
+def _spot(begin: float, end: float, axis: Axis, tooltip: str) -> Markup:
     x = axis.share(begin) * _WIDTH
-    title = tag("title", text(f"{time_text(begin)}: {told}"))
+    title = tag("title", text(f"{time_text(begin)}: {tooltip}"))
     return tag("rect", title, x=f"{x:.1f}", width=f"{axis.share(end) * _WIDTH - x:.1f}", height=_HEIGHT, class_="spot")
 
 
@@ -144,7 +144,7 @@ class Bar:
     end: float
     up: Mapping[str, int]
     down: Mapping[str, int]
-    told: str
+    tooltip: str
 
 
 def bar_chart(bars: Sequence[Bar], axis: Axis, described: str) -> Markup:
@@ -154,7 +154,7 @@ def bar_chart(bars: Sequence[Bar], axis: Axis, described: str) -> Markup:
     unit = _HEIGHT / ((up + down) or 1)
     drawn = [each for bar in bars for each in _bar(bar, axis, unit, up * unit)]
     base = tag("line", x1=0, x2=_WIDTH, y1=f"{up * unit:g}", y2=f"{up * unit:g}", class_="base")
-    spots = (_spot(each.begin, each.end, axis, each.told) for each in bars)
+    spots = (_spot(each.begin, each.end, axis, each.tooltip) for each in bars)
     below = f" above the line, {down:,} below" if down else ""
     return _picture([*drawn, base, *spots], axis, described, f"{up:,}{below}")
 

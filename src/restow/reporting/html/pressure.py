@@ -89,7 +89,7 @@ def _state(view: PressureView) -> str:
 def _rule(rule: Rule, row: int, situation: Situation) -> Markup:
     pressed, nodes = int(situation.pressure.pressed[row].sum()), len(situation.nodes)
     held = situation.marks.held_back[row]
-    told = (
+    note = (
         f"{pressed} of {counted(nodes, 'node')}: too many, so it marks none"
         if held
         else f"{pressed} of {counted(nodes, 'node')}"
@@ -97,7 +97,7 @@ def _rule(rule: Rule, row: int, situation: Situation) -> Markup:
     return tag(
         "li",
         tag("h3", text(f"{rule.name} {_sign(rule)} {short_number(rule.threshold)}")),
-        tag("p", text(told), class_="over" if held else None),
+        tag("p", text(note), class_="over" if held else None),
         tag("code", text(rule.query)),
     )
 
@@ -162,17 +162,17 @@ def line(rule: Rule, values: SingleArray, minute: int, now: int) -> Markup:
     if not finite:
         return EMPTY
     low, high = min(0.0, rule.threshold, *finite), max(rule.threshold, *finite)
-    told = f"last hour: {short_number(min(finite))} to {short_number(max(finite))}"
+    note = f"last hour: {short_number(min(finite))} to {short_number(max(finite))}"
     limit = _y(rule.threshold, low, high)
     return tag(
         "svg",
-        tag("title", Markup(told)),
+        tag("title", Markup(note)),
         tag("line", x1=0, x2=_WIDTH, y1=limit, y2=limit, class_="limit"),
         *(tag("polyline", points=points, class_="line") for points in _segments(shown, low, high)),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         preserveAspectRatio="none",
         role="img",
-        aria_label=told,
+        aria_label=note,
     )
 
 
