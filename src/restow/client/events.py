@@ -1,9 +1,9 @@
 """Events of events.k8s.io/v1: written in the background, repeated ones as a series.
 
-The same thing text again of the same object within six minutes becomes the ``series`` of one event: its count and time,
-written by replacing the event, because the descheduler's role may create and update events but not patch them. A queue
-of limited length feeds one writer. What does not fit, is refused or is not taken in time is lost and counted, for events
-are never worth waiting for.
+If the same event of the same object is repeated within six minutes, one event has a ``series`` with its ``count`` and
+``lastObservedTime``. It is written by replacing the event, because the descheduler's role may create and update events
+but not patch them. A queue of limited length feeds one writer. An event that does not fit, is refused or is not
+accepted in time is lost and counted, for events are never worth waiting for.
 Source: client-go v0.36, tools/events.
 """
 

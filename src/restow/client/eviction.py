@@ -1,8 +1,8 @@
 """Asking the API server to evict one pod.
 
-The request names the pod's uid, so a pod that was replaced under the same name is left alone, and asking twice is safe:
-the second request finds the pod terminating or gone. What the server answers is data, not an exception, because every
-answer is normal. Source: the eviction subresource, Kubernetes 1.36.
+The request contains the pod's uid (``preconditions.uid``), so a new pod with the same name is left alone, and asking
+twice is safe: the second request finds the pod terminating or gone. The response is data, not an exception, because
+every response is normal. Source: the eviction subresource, Kubernetes 1.36.
 """
 
 from __future__ import annotations

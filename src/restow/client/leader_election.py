@@ -1,8 +1,9 @@
 """Leader election by a Lease, as client-go does it.
 
-A candidate reads the lease; if it is free, expired, or its own, it writes itself in with the version that it read, so of
-two candidates one gets a Conflict. "Expired" is measured on the candidate's own clock from the moment at which it saw
-the lease change: times written by others are never compared with ours, so clocks may differ by any amount.
+A candidate reads the lease; if it is free, expired (``leaseDurationSeconds``), or its own, it writes itself in as
+``holderIdentity``, with the ``resourceVersion`` that it read, so of two candidates one gets a Conflict. "Expired" is
+measured on the candidate's own clock from the moment at which it saw the lease change: times written by others are
+never compared with ours, so clocks may differ by any amount.
 Source: client-go v0.36, tools/leaderelection.
 """
 

@@ -1,4 +1,4 @@
-"""A Lease as leader election uses it: read, made and replaced with optimistic concurrency.
+"""A Lease of coordination.k8s.io/v1 as leader election uses it: read, created and replaced with optimistic concurrency.
 
 Metadata is kept whole, so that a replacement loses none of the labels that others have set.
 """

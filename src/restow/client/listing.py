@@ -1,7 +1,7 @@
 """All objects of a kind, page by page.
 
-A page's objects hold on to its bytes where they have raw fields; take what is needed of them before asking for the next
-page, and only one page is ever in memory. A continue token that has become too old (410) starts the list again.
+A page's objects refer to its bytes where they have raw fields; copy what is needed before asking for the next page, and
+only one page is ever in memory. If a ``continue`` token has expired (410), the list starts again.
 """
 
 from __future__ import annotations

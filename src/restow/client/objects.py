@@ -1,4 +1,4 @@
-"""One object: get it, create it, replace it, patch it, its taints among others' too."""
+"""Requests about one object: get, create, replace and patch it, or change one taint among others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scheduler says of a pod in its status: whether it found a place, which one it has in mind, why the pod must go.
+"""What a scheduler writes to a pod's status: the condition PodScheduled, ``nominatedNodeName``, and why the pod is preempted.
 
 A condition replaces the one of its type, and its ``lastTransitionTime`` changes only with its status; what the pod says
 already is not written again.

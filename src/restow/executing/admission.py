@@ -1,7 +1,7 @@
-"""A mutating webhook: adds the scheduling gate of steering to new pods of controllers that steering has announced.
+"""A mutating webhook: adds steering's gate (``spec.schedulingGates``) to new pods of controllers that steering has announced.
 
-It is for clusters whose API server has no admission policies that change objects. The API server sends each new pod of a
-controller (``AdmissionReview``, admission.k8s.io/v1), and the response admits it as it is, or with the gate added. A
+It is for clusters whose API server has no admission policies that change objects. The API server sends each new pod of
+a controller (``AdmissionReview``, admission.k8s.io/v1), and the response admits it as it is, or with the gate added. A
 malformed request is answered by admitting the pod unchanged, as if the webhook were not there.
 """
 

@@ -1,4 +1,4 @@
-"""Whether a move still makes sense on the newest state, asked just before the eviction."""
+"""Whether a move is still valid on the newest state, checked just before the eviction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pods have in common that an operator makes: unprivileged, important, run from a mounted policy."""
+"""What all pods of the operator have in common: unprivileged, high priority, a mounted policy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What is wrong with a resource in its cluster, and what an operator's status says of it.
 
 Upstream puts the sentence into the reason and leaves some errors unsaid; here a reason is one word in CamelCase, the
-sentence is the message, and every error is causes.
+sentence is the message, and every error is reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a scheduler is started with. Durations are seconds."""
+"""The settings of a scheduler. Durations are seconds."""
 
 from __future__ import annotations
 
