@@ -37,7 +37,7 @@ class _Review(Struct, frozen=True):
 
 @dataclass(slots=True)
 class AccessReviews:
-    """Asks one API server."""
+    """Token and access reviews by one API server, kept for a while."""
 
     api: Api
     clock: Callable[[], float] = boot_clock

@@ -109,7 +109,7 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404."""
+    """404: there is no such object, or no such resource."""
 
 
 class Conflict(ApiError):

@@ -71,7 +71,7 @@ class Current:
 
 @dataclass(slots=True, frozen=True)
 class Interrupted:
-    """No events for now."""
+    """A watch broke off and will be tried again."""
 
     error: ClientError
     #: Seconds until the next try.

@@ -46,7 +46,7 @@ def new_identity() -> str:
 
 @dataclass(slots=True)
 class Election:
-    """One candidate."""
+    """One candidate for a lease."""
 
     lock: Lock
     identity: str

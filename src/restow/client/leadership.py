@@ -66,11 +66,11 @@ class Leadership:
         return self.remaining() > 0
 
     def extend(self, deadline: float) -> None:
-        """The lease was renewed."""
+        """Extend the permission: the lease was renewed."""
         self.deadline = deadline
 
     def end(self) -> None:
-        """Stop at once."""
+        """End the permission at once."""
         self.deadline = float("-inf")
 
 

@@ -58,7 +58,7 @@ _JSON = "application/json"
 
 @dataclass(slots=True, frozen=True)
 class Call:
-    """One request."""
+    """One HTTP request."""
 
     method: str
     path: str
@@ -69,7 +69,7 @@ class Call:
 
 @dataclass(slots=True)
 class Api:
-    """Made by ``connection.connect``."""
+    """A client of one server, made by ``connection.connect``."""
 
     endpoint: Endpoint
     session: aiohttp.ClientSession

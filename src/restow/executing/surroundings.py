@@ -64,7 +64,7 @@ class ClusterView(Protocol):
 
 
 class Evicting(Protocol):
-    """Asks for one eviction."""
+    """A client that evicts."""
 
     async def evict(self, task: Task) -> eviction.Outcome:
         """Request an eviction and return the answer; NotPermitted if leadership has ended, and nothing was sent."""
@@ -82,7 +82,7 @@ class ApiEvictions:
     grace_period: int | None = None
 
     async def evict(self, task: Task) -> eviction.Outcome:
-        """The API server's answer."""
+        """Request an eviction, and return the outcome."""
         pod = task.move.pod
         target = eviction.EvictionTarget(pod.namespace, pod.name, pod.uid)
         return await eviction.evict(self.api, target, permit=self.permit, grace_period=self.grace_period)

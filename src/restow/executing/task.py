@@ -16,7 +16,7 @@ from restow.workloads.replacement_policy import ReplacementPolicy
 
 @dataclass(slots=True, frozen=True)
 class Task:
-    """A move to make."""
+    """A move to make, with what its eviction needs."""
 
     #: The move's place in the plan.
     number: int

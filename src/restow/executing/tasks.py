@@ -40,7 +40,7 @@ def tasks_of(cycle: Cycle, policy: Policy) -> tuple[Task, ...]:
 
 
 class _Tasks:
-    """Tasks on one cluster."""
+    """Makes the tasks of one plan."""
 
     def __init__(self, cycle: Cycle, policy: Policy) -> None:
         self._cluster = cluster = cycle.state.cluster

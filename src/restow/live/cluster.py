@@ -365,7 +365,7 @@ class LiveCluster:
         return next((doubt for reflector in reflectors if (doubt := reflector.doubt(_now())) is not None), None)
 
     def _wake(self) -> None:
-        """Something has changed."""
+        """Drop the snapshot, which is out of date, and wake waiting tasks."""
         self._snapshot = None
         self._notify()
 

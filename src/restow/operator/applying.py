@@ -34,7 +34,7 @@ _SHARED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 @dataclass(slots=True, frozen=True)
 class Writing:
-    """How objects are written."""
+    """What writing objects needs: a client, a permission and a log."""
 
     api: Api
     namespace: str

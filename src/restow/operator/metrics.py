@@ -18,7 +18,7 @@ _RESULTS: Final[tuple[SyncResult, ...]] = ("done", "failed")
 
 
 class OperatorMetrics:
-    """Everything that ``/metrics`` has."""
+    """The metrics of ``/metrics``."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

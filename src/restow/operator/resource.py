@@ -102,7 +102,7 @@ class KubeDeschedulerSpec(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class KubeDescheduler(Struct, frozen=True, rename="camel", kw_only=True):
-    """The whole object."""
+    """A KubeDescheduler of operator.openshift.io/v1."""
 
     api_version: str = ""
     kind: str = ""

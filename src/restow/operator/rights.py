@@ -23,7 +23,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 @dataclass(slots=True, frozen=True)
 class Account:
-    """A service account."""
+    """A ServiceAccount."""
 
     account: str
     namespace: str

@@ -39,7 +39,7 @@ class _Step:
 
 @dataclass(slots=True)
 class Uninstalling:
-    """One removal."""
+    """One run of ``restow operator uninstall``."""
 
     api: Api
     #: Of the operator.

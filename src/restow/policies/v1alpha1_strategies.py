@@ -116,7 +116,7 @@ class DeschedulerStrategy(Struct, frozen=True):
 
 
 class DeschedulerPolicy(Struct, frozen=True, rename="camel"):
-    """The whole file."""
+    """A policy file of descheduler/v1alpha1."""
 
     api_version: str = ""
     kind: str = ""

@@ -120,7 +120,7 @@ class PressureDaemon:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Listening:
-    """Where pages are served."""
+    """Where pages are served, and with which certificate."""
 
     endpoint: server.ListenAddress
     #: None is plain HTTP.

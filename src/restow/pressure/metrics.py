@@ -20,7 +20,7 @@ _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50)
 
 
 class PressureMetrics:
-    """Everything that ``/metrics`` has."""
+    """The metrics of ``/metrics``."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -20,7 +20,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'
 
 @dataclass(slots=True, frozen=True)
 class PressureView:
-    """At one moment."""
+    """What the pages show at one moment."""
 
     criteria: Criteria
     #: None before the first round, and in a process that waits for the lease.

@@ -52,7 +52,7 @@ class MarkChange:
 
     @property
     def change(self) -> str:
-        """``set`` or ``clear``."""
+        """The change as metrics name it: ``set`` or ``clear``."""
         return "set" if self.wanted else "clear"
 
 

@@ -59,7 +59,7 @@ class Difference(Struct, frozen=True, rename="camel"):
 
 
 class Comparison(Struct, frozen=True, rename="camel"):
-    """The whole document."""
+    """The document of ``restow simulate --compare -o json``."""
 
     metadata: ComparisonMetadata
     policies: tuple[ComparedPolicy, ...]

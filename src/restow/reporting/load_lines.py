@@ -119,7 +119,7 @@ def _figures(before: ResourceLoad, after: ResourceLoad, *, known: bool) -> list[
 
 
 def _style(before: float, after: float) -> str:
-    """Less is better."""
+    """Green for a lower value, red for a higher one."""
     return "green" if after < before else "red" if after > before else ""
 
 

@@ -26,7 +26,7 @@ Fate = Literal["placed", "preempting", "unschedulable", "unknown", "gated"]
 
 @dataclass(slots=True, frozen=True)
 class PodRow:
-    """One pod."""
+    """One pod in the table of ``restow schedule``."""
 
     pod: str
     fate: Fate

@@ -182,7 +182,7 @@ class SimulationSummary(Struct, frozen=True, rename="camel"):
 
 
 class SimulationResult(Struct, frozen=True, rename="camel"):
-    """The whole document."""
+    """The document of ``restow simulate -o json``."""
 
     metadata: SimulationMetadata
     summary: SimulationSummary

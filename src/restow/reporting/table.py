@@ -37,7 +37,7 @@ _PART_GAP: Final = "   "
 
 
 def form(report: PlanReport) -> str:
-    """``-o table``."""
+    """Render ``-o table``."""
     return shown(partial(print_table, report))
 
 

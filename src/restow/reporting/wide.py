@@ -44,7 +44,7 @@ _UNCUT = 10_000
 
 
 def form(report: PlanReport) -> str:
-    """``-o wide``."""
+    """Render ``-o wide``."""
     return shown(partial(print_wide, report))
 
 

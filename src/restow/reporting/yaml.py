@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def form(report: PlanReport) -> tuple[bytes]:
-    """``-o yaml``."""
+    """Render ``-o yaml``."""
     return (render_yaml(report.plan).encode(),)
 
 

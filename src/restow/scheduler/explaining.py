@@ -34,12 +34,12 @@ class LastAttempts:
     _last: Recent[str, tuple[float, Attempt]] = field(default_factory=lambda: Recent(_CAPACITY))
 
     def attempted(self, attempt: Attempt) -> None:
-        """An attempt has ended."""
+        """Remember an attempt, and pass it on."""
         self._last.put(attempt.pod.uid, (self.clock(), attempt))
         self.following.attempted(attempt)
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
-        """Pods have to go."""
+        """Pass on which pods are preempted."""
         self.following.preempted(pod, profile, node, victims)
 
     def warn(self, sentence: str) -> None:

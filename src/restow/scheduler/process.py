@@ -69,7 +69,7 @@ class ProcessSettings:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class RandomSettings:
-    """Of the teaching example."""
+    """Settings of the teaching example, which chooses nodes at random."""
 
     #: What ``spec.schedulerName`` of its pods says.
     name: str

@@ -19,7 +19,7 @@ CycleResult = Literal["done", "skipped", "failed"]
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class CycleFigures:
-    """One cycle."""
+    """The figures of one cycle."""
 
     result: CycleResult
     #: When it ended, in seconds since the epoch.

@@ -46,7 +46,7 @@ class _Due(NamedTuple):
 
 
 class Watchdog:
-    """Asked by ``/livez``."""
+    """Notices when a part of the program makes no progress; ``/livez`` asks it."""
 
     def __init__(self) -> None:
         self._due: dict[str, _Due] = {}

@@ -44,7 +44,7 @@ _EVENT_LOSSES: Final[tuple[EventLoss, ...]] = ("full", "refused", "unavailable",
 
 
 class EvictionLabels(NamedTuple):
-    """Whose eviction is counted."""
+    """The labels of an evicted pod."""
 
     strategy: str
     profile: str

@@ -48,7 +48,7 @@ def pages(
 
 
 def add_page(application: web.Application, path: str, handler: Handler) -> None:
-    """Have a page answered."""
+    """Serve a page at a path."""
 
     async def handle(request: web.Request) -> web.Response:
         return handler(request)

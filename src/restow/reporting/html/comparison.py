@@ -28,7 +28,7 @@ _MOST_DOTS: Final = 200
 
 
 def form(result: Comparison) -> bytes:
-    """``-o html``."""
+    """Render ``-o html``."""
     return render_comparison(result).encode()
 
 

@@ -29,7 +29,7 @@ _HEADS = ("Node", "Usage", "Newest sample", "Samples")
 
 
 def form(report: PlanReport) -> tuple[bytes]:
-    """``-o html``."""
+    """Render ``-o html``."""
     return (render_html(report).encode(),)
 
 

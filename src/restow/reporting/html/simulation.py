@@ -27,7 +27,7 @@ _MARKS: Final = {"met": "✓", "failed": "✗", "undecided": "?"}
 
 
 def form(result: SimulationResult) -> bytes:
-    """``-o html``."""
+    """Render ``-o html``."""
     return render_simulation(result).encode()
 
 
