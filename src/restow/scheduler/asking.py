@@ -35,17 +35,17 @@ _TOKEN: Final = "--scheduler-token-file"  # noqa: S105
 _AUTHORITIES: Final = "--scheduler-ca-file"
 _IS_URL: Final = re.compile(r"https://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+)(:(?P<port>[0-9]{1,5}))?/?")
 _HIGHEST_PORT: Final = 65_535
-#: What a server of Kubernetes says of a page that it does not have.
+#: What a Kubernetes server answers for an unknown path.
 _NO_PAGE: Final = "404 page not found"
 
 
 class NotWaitingError(ClientError):
-    """The scheduler does not know the pod as one that waits for it."""
+    """The scheduler has no such waiting pod."""
 
 
 @dataclass(slots=True, frozen=True)
 class WhereToAsk:
-    """A scheduler, as it was named."""
+    """The scheduler to ask, as the command line names it."""
 
     url: str
     token_file: str | None = None
@@ -55,7 +55,7 @@ class WhereToAsk:
 async def endpoint_of(
     where: WhereToAsk, kubeconfig: str | None, context: str | None, environ: Mapping[str, str]
 ) -> Endpoint:
-    """Where the scheduler is and who we are to it; InputError where it cannot be asked."""
+    """The scheduler's address and our credentials; InputError if they cannot be used."""
     found = _IS_URL.fullmatch(where.url)
     if found is None or int(found["port"] or 443) > _HIGHEST_PORT:
         shown = excerpt(repr(without_password(where.url)))
@@ -69,7 +69,7 @@ async def endpoint_of(
 
 
 async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explanation:
-    """What the scheduler says; NotWaitingError where it says nothing of this pod, ClientError where it does not say."""
+    """The scheduler's explanation; NotWaitingError if the pod does not wait for it, ClientError if it does not answer."""
     call = Call("GET", f"/pods/{namespace}/{name}")
     async with open_session() as session:
         try:
@@ -82,7 +82,7 @@ async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explana
 
 
 async def _token_of(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Credentials:
-    """The bearer token of a kubeconfig, and nothing else of it."""
+    """The bearer token of a kubeconfig; everything else in it is ignored."""
     endpoint = find_endpoint(kubeconfig, context, environ)
     headers = (await endpoint.credentials.identity()).headers
     tokens = tuple(each for each in headers if each[0] == "Authorization" and each[1].startswith("Bearer "))

@@ -1,4 +1,4 @@
-"""What a decision about one pod comes to, in terms that outlive the state on which it was made."""
+"""The result of a decision about one pod, in terms that outlive the state on which it was made."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ class RunningAttempt:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class FailedAttempt:
-    """Why a pod has no node now, and what is done about it."""
+    """Why a pod has no node now, and what to do about it."""
 
     message: str
     rejected_by: frozenset[str] = frozenset()
     #: Whether preemption was tried, successfully or not.
     tried_preemption: bool = False
-    #: Whether something went wrong, which says nothing of the pod.
+    #: Whether this is an error, which says nothing about the pod.
     is_error: bool = False
-    #: What its status is to name as the nominated node, empty for none; None leaves it as it is.
+    #: The ``nominatedNodeName`` to write to its status, empty for none; None leaves it as it is.
     nominated_node: str | None = None
-    #: The pods that have to go from there, the most important first.
+    #: The pods to delete on that node, the most important first.
     victims: Sequence[ObjectRef] = ()
     #: Less important pods that lose their nomination for that node.
     outranked: Sequence[ObjectRef] = ()
 
 
 def ref_of(state: ClusterState, pod: int) -> ObjectRef:
-    """What requests about a pod name."""
+    """How requests identify a pod."""
     pods = state.cluster.pods
     return ObjectRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
 

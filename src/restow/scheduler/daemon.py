@@ -38,15 +38,15 @@ from restow.scheduling.queueing.rules import QueueingRules
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from restow.scheduling.volumes.reservations import Reservation
 
-#: Seconds for which decisions are made before others have their turn.
+#: Seconds of deciding before other tasks run.
 _SLICE: Final = 0.005
 #: What protects pods from preemption.
 _BUDGETS: Final = ("PodDisruptionBudget",)
-#: Of a pod that restow does not know a node for, such as one that would be bound without its devices.
+#: For a pod that restow cannot place, such as one that would be bound without its devices.
 _LEAVE: Final = "leave such pods to kube-scheduler"
 #: The share of attempts in which each plugin is timed. Source: kube-scheduler 1.36.
 _SAMPLED: Final = 0.1
-#: Seconds after which a scheduler without news looks whether there can be any.
+#: Seconds without events after which a scheduler checks its watches.
 _LOOK: Final = 10.0
 
 
@@ -72,7 +72,7 @@ class SchedulerDaemon:
         #: Attempts that wait for volumes.
         self._aside = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        #: What an attempt ended with that none ever should.
+        #: An exception of an attempt, which should never raise.
         self._fault: BaseException | None = None
 
     @asynccontextmanager
@@ -102,7 +102,7 @@ class SchedulerDaemon:
             await self._end_all()
 
     async def _all_kinds(self) -> None:
-        """Wait until every kind is known that decisions go by: none of them is to be done without, as for kube-scheduler."""
+        """Wait until all kinds that decisions depend on are listed, as kube-scheduler does."""
         while True:
             await self.live.wait_ready(float("inf"))
             if self.live.unknown(KINDS) is None:
@@ -131,12 +131,12 @@ class SchedulerDaemon:
         await self._something()
 
     def _is_informed(self) -> bool:
-        """Whether nodes and pods are known well enough to decide; WatchEndedError where they never will be again."""
+        """Whether nodes and pods are known well enough to decide; WatchEndedError if their watches have ended."""
         return self.live.unknown(REQUIRED) is None
 
     @property
     def _is_full(self) -> bool:
-        """Whether as many attempts wait for answers of the API server as may."""
+        """Whether the maximum of attempts waits for the API server."""
         return len(self._tasks) - self._aside >= self._settings.in_flight
 
     async def _something(self) -> None:
@@ -155,7 +155,7 @@ class SchedulerDaemon:
         self._wake.set()
 
     def _enqueue_all(self) -> None:
-        """All pods that wait, the oldest first."""
+        """Add all pending pods, the oldest first."""
         waiting = [pod for pod in self.mirror.pods() if waits(pod, self._names)]
         for pod in sorted(waiting, key=lambda each: (each.created, each.facts.namespace, each.facts.name)):
             self.queue.add(pod.facts, _now())
@@ -172,7 +172,7 @@ class SchedulerDaemon:
             self.queue.on_event(event, _now())
 
     def _follow(self, change: PodChange) -> None:
-        """Keep in the queue the pods that wait, and no others."""
+        """Keep exactly the pending pods in the queue."""
         before, after = change.before, change.after
         if after is not None and waits(after, self._names):
             self.queue.update(after.facts, _now())
@@ -251,7 +251,7 @@ class SchedulerDaemon:
         self._start(self._put_back(trial, rejection, permit))
 
     async def _bind(self, trial: RunningAttempt, node: str, needs: Reservation | None, permit: Permit) -> None:
-        """Bind a pod that is assumed to be on a node; where that fails it waits again, unless it needs no node any more."""
+        """Bind a pod that is assumed to be on a node; if that fails, it is queued again, unless it no longer needs a node."""
         announced = None if needs is None else ""
         problem = "" if needs is None else await self._prepare(trial, node, needs, permit)
         outcome = BindingRefused(problem) if problem else await self._ask_to_bind(trial, node, permit)
@@ -277,7 +277,7 @@ class SchedulerDaemon:
         return outcome
 
     def _give_back(self, trial: RunningAttempt) -> None:
-        """The place that a pod was assumed to have is free, unless the API server says that the pod is there."""
+        """Release the place that a pod was assumed to have, unless the API server shows the pod there."""
         for change in self.mirror.forget(trial.queued.key):
             for event in pod_events(change):
                 self.queue.on_event(event, _now())
@@ -296,12 +296,12 @@ class SchedulerDaemon:
         return problem
 
     async def _put_back(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit, node: str = "") -> None:
-        """Carry out what was decided about a pod without a node, and have it wait."""
+        """Carry out the decision about a pod without a node, and queue it again."""
         problem = "nothing was done"
         try:
             problem = await self._requests.reject(trial, rejection, permit)
         finally:
-            # Nothing that happens in the cluster helps a pod whose victims are still there: it is tried again anyway.
+            # No event in the cluster helps a pod whose victims were not deleted: it is tried again anyway.
             rejected_by = frozenset[str]() if problem else rejection.rejected_by
             self._requeue(trial, rejected_by)
         result = Result.ERROR if rejection.is_error or problem else Result.UNSCHEDULABLE
@@ -316,7 +316,7 @@ class SchedulerDaemon:
         self._observer.attempted(ended)
 
     def _requeue(self, trial: RunningAttempt, rejected_by: frozenset[str]) -> None:
-        """A pod waits again, unless it is gone or has a node by now."""
+        """Queue a pod again, unless it is gone or has a node by now."""
         if self.mirror.waits(trial.key, trial.queued.key):
             self.queue.requeue(trial.queued.key, rejected_by, _now())
         else:

@@ -43,7 +43,7 @@ class LastAttempts:
         self.following.preempted(pod, profile, node, victims)
 
     def warn(self, sentence: str) -> None:
-        """People have to know something."""
+        """Pass on a warning."""
         self.following.warn(sentence)
 
     def last(self, uid: str) -> LastAttempt | None:
@@ -58,7 +58,7 @@ class LastAttempts:
 def explain(
     daemon: SchedulerDaemon, rules: QueueingRules, attempts: LastAttempts, namespace: str, name: str
 ) -> Explanation | None:
-    """Why a pod waits for a scheduler that schedules; None where it does not wait for this one."""
+    """Why a pod waits; None if it does not wait for this scheduler."""
     state = daemon.mirror.state
     pod = state.order.find(namespace, name)
     queued = None if pod == NO_POD else daemon.queue.get(state.cluster.pods.uids[pod])
@@ -93,7 +93,7 @@ def _wait(daemon: SchedulerDaemon, queued: QueuedPod, place: Place, now: float) 
 
 
 def _now(daemon: SchedulerDaemon, pod: int) -> tuple[int, list[Objection]]:
-    """How many nodes a pod could go to now, and who objects to the others, to most nodes first."""
+    """On how many nodes a pod fits now, and why not on the others, the most frequent reason first."""
     names = daemon.mirror.state.cluster.nodes.names
     verdicts = daemon.mirror.schedulers.verdicts(pod)
     nodes: defaultdict[PluginRejection, list[str]] = defaultdict(list)

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-#: What a replica says of all pods while another one has the lease.
+#: The answer for all pods of a replica without the lease.
 DOES_NOT_SCHEDULE: Final = "this replica does not schedule"
 
 
@@ -21,9 +21,9 @@ class LastAttempt(Struct, frozen=True, rename="camel"):
 
 
 class Objection(Struct, frozen=True, rename="camel"):
-    """What a plugin has against some nodes."""
+    """Why a plugin rejects some nodes."""
 
-    #: Empty where no single plugin leaves them out, but several together.
+    #: Empty where several plugins exclude them together, and no single one does.
     plugin: str
     reasons: tuple[str, ...]
     count: int

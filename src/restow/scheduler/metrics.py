@@ -1,7 +1,7 @@
-"""What a scheduler counts, under the names that kube-scheduler has for it, so that its dashboards and alerts fit.
+"""The metrics of a scheduler, with kube-scheduler's names, so that its dashboards and alerts fit.
 
-Counters, histograms and their buckets are kube-scheduler 1.36's; help texts are our own. What a scheduler holds now (queues,
-cache) is asked for when the page is read.
+Counters, histograms and their buckets are kube-scheduler 1.36's; help texts are our own. Gauges (queues, cache) are
+read when the page is requested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _QUEUES: Final = ("active", "backoff", "gated", "unschedulable")
 
 @dataclass(slots=True, frozen=True)
 class Gauges:
-    """What a scheduler knows of its queues and its cluster at a moment."""
+    """The state of a scheduler's queues and its cluster at one moment."""
 
     #: Pods by queue: active, backoff, gated, unschedulable.
     pending: Mapping[str, int] = field(default_factory=dict)
@@ -109,11 +109,11 @@ class SchedulerMetrics:
             process_wide(registry=self.registry)
 
     def text(self) -> str:
-        """Return all of it in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return exposition(self.registry)
 
     def show(self, read: Callable[[], Gauges]) -> None:
-        """Ask this from now on, each time the page is read."""
+        """Read the gauges with this function, at each request of the page."""
         self._on_reading.read = read
 
     def attempted(self, result: str, profile: str) -> None:

@@ -57,7 +57,7 @@ class PodSnapshot:
 
 @dataclass(slots=True, frozen=True)
 class PodChange:
-    """A pod came, changed or went, or its binding was seen."""
+    """A pod was added, changed or deleted, or its binding was seen."""
 
     key: Key
     before: PodSnapshot | None
@@ -66,7 +66,7 @@ class PodChange:
 
 @dataclass(slots=True, frozen=True)
 class WatchedChange:
-    """A node (``ReadNode``) or an object of another kind came, changed or went."""
+    """A node (``ReadNode``) or an object of another kind was added, changed or deleted."""
 
     kind: str
     key: Key
@@ -76,14 +76,14 @@ class WatchedChange:
 
 @dataclass(slots=True)
 class MirrorChanges:
-    """What is different since the last time, in the order in which it was carried over."""
+    """What has changed since the last time, in the order in which it was applied."""
 
     pods: list[PodChange] = field(default_factory=list)
     objects: list[WatchedChange] = field(default_factory=list)
 
 
 class Mirror:
-    """One cluster as some profiles see it."""
+    """The state of one cluster, with the scheduling rules of some profiles."""
 
     def __init__(self, profiles: Sequence[SchedulerProfile]) -> None:
         self._profiles = tuple(profiles)
@@ -91,14 +91,14 @@ class Mirror:
         self._touched: defaultdict[str, set[Key]] = defaultdict(set)
         #: By uid.
         self._assumed: dict[str, Assumed] = {}
-        #: The nodes that pods are nominated for and that their status may not name yet, by uid.
+        #: The nodes that pods are nominated for, perhaps before their status (``nominatedNodeName``) says so, by uid.
         self._nominated: dict[str, Assumed] = {}
         self._nodes: dict[str, ReadNode] = {}
         #: The usage of nodes, where a profile needs it.
         self._usage: RecentUsage | None = None
 
     def touch(self, kind: str, keys: Iterable[Key]) -> None:
-        """Objects of a kind may have changed."""
+        """Note that objects of a kind may have changed."""
         self._touched[kind].update(keys)
 
     @property
@@ -108,11 +108,11 @@ class Mirror:
 
     @property
     def is_behind(self) -> bool:
-        """Whether ``catch_up`` has something to look at."""
+        """Whether ``catch_up`` has changes to apply."""
         return bool(self._touched)
 
     def begin(self, live: LiveCluster) -> None:
-        """Make the first state of a cluster all of whose kinds are known."""
+        """Build the first state; all kinds must be known."""
         self._live = live
         self._touched.clear()
         self._make_state()
@@ -130,9 +130,9 @@ class Mirror:
         self._make_state()
 
     def catch_up(self) -> MirrorChanges:
-        """Carry over what was touched; indices of nodes and pods are others afterwards.
+        """Apply noted changes; indices of nodes and pods may change.
 
-        Of many pods, such as those of a whole list, only some at a time: others have to have their turn.
+        Of many pods, such as those of a fresh list, only some are applied at a time, so that other tasks can run.
         """
         touched, self._touched = self._touched, defaultdict(set)
         changes, pods = MirrorChanges(), touched.pop("Pod", set())
@@ -154,7 +154,7 @@ class Mirror:
         return changes
 
     def find(self, key: Key, uid: str) -> int:
-        """The pod of a name, if it has this uid; else NO_POD."""
+        """The pod with this name and uid; NO_POD if there is none."""
         pod = self.state.order.find(*key)
         return pod if pod != NO_POD and self.state.cluster.pods.uids[pod] == uid else NO_POD
 
@@ -164,7 +164,7 @@ class Mirror:
         yield from map(self._seen, np.flatnonzero(waiting).tolist())
 
     def waits(self, key: Key, uid: str) -> bool:
-        """Whether a pod is there without a node, and not over."""
+        """Whether a pod exists, has no node and has not terminated."""
         pod = self.find(key, uid)
         return pod != NO_POD and int(self.state.node[pod]) == PENDING and not self.state.cluster.pods.is_over(pod)
 
@@ -173,17 +173,17 @@ class Mirror:
         return uid in self._assumed
 
     def sizes(self) -> dict[str, int]:
-        """How many nodes there are, how many pods have one, and how many of these are assumed to; as metrics call them."""
+        """The numbers of nodes, of pods with a node, and of assumed pods among these, by their metric labels."""
         placed = 0 if self._live is None else int(np.count_nonzero(self.state.exists & (self.state.node >= 0)))
         return {"nodes": len(self._nodes), "pods": placed, "assumed_pods": len(self._assumed)}
 
     @property
     def measured(self) -> int:
-        """How many nodes there are whose usage is known."""
+        """How many nodes have a known usage."""
         return 0 if self._usage is None else len(self._nodes.keys() & set(self._usage.names))
 
     def assume(self, pod: int, node: int) -> None:
-        """A pod is on a node from now on, unless it is taken back."""
+        """Assume that a pod is on a node, until ``forget``."""
         pods, nodes = self.state.cluster.pods, self.state.cluster.nodes
         self.schedulers.nominations.drop(pod)
         self._nominated.pop(pods.uids[pod], None)
@@ -191,7 +191,7 @@ class Mirror:
         self.state.place(pod, node)
 
     def forget(self, uid: str) -> Iterable[PodChange]:
-        """A pod is where the API server says, and nowhere else."""
+        """Drop the assumption about a pod: it is where the API server says."""
         assumed = self._assumed.pop(uid, None)
         return () if assumed is None else list(self._follow_pod(assumed.key))
 
@@ -207,7 +207,7 @@ class Mirror:
         return outranked
 
     def drop_nomination(self, pod: int) -> bool:
-        """Keep no node for a pod any longer; whether one was kept."""
+        """Drop the nomination of a pod; whether it had one."""
         self._nominated.pop(self.state.cluster.pods.uids[pod], None)
         had = self.schedulers.nominations.node(pod) >= 0
         self.schedulers.nominations.drop(pod)
@@ -243,7 +243,7 @@ class Mirror:
                 self.schedulers.nominations.give(pod, at)
 
     def _place_again(self) -> None:
-        """Have plugins see what pods reserve that are about to be bound."""
+        """Show plugins what assumed pods reserve."""
         pods = self.state.cluster.pods
         for uid, (key, node) in self._assumed.items():
             pod = self.find(key, uid)
@@ -262,7 +262,7 @@ class Mirror:
             yield from self._put(key, pod, values)
 
     def _values(self, key: Key) -> dict[str, Any] | None:
-        """What there is of a pod; None if it is gone, or its node's sums would be larger than anything can hold."""
+        """The values of a pod; None if it is gone, or if its node's sums would overflow."""
         assert self._live is not None
         values = self._live.store.pod_values(*key)
         if values is None or not values["node"] or not is_beyond_sums(self.state, values):
@@ -270,7 +270,7 @@ class Mirror:
         return None
 
     def _put(self, key: Key, pod: int, values: dict[str, Any]) -> Iterator[PodChange]:
-        """A pod is as the store has it, or where it was assumed to be."""
+        """Update a pod from the store, or to where it is assumed to be."""
         is_confirmed = bool(values["node"]) and self._assumed.pop(values["uids"], None) is not None
         row = self._rows.of(values) | {"node": self._place(values)}
         if pod == NO_POD:
@@ -296,7 +296,7 @@ class Mirror:
         return self.state.node_called(values["node"] if assumed is None else assumed.node)
 
     def _row(self, pod: int) -> PodRow:
-        """What there is of a pod, with the node that it is on now."""
+        """The row of a pod, with its current node."""
         return self.state.cluster.pods.row(pod) | {"node": int(self.state.node[pod])}
 
     def _seen(self, pod: int) -> PodSnapshot:
@@ -308,7 +308,7 @@ class Mirror:
         return PodSnapshot(facts, int(cluster.pods.created[pod]), cluster.pods.is_over(pod))
 
     def _lose(self, pod: int) -> None:
-        """A pod is gone for good."""
+        """Remove a pod that was deleted."""
         uid = self.state.cluster.pods.uids[pod]
         self._assumed.pop(uid, None)
         self._nominated.pop(uid, None)
@@ -316,7 +316,7 @@ class Mirror:
         self.state.delete(pod)
 
     def _follow_nomination(self, pod: int, row: PodRow, *, is_new: bool) -> None:
-        """A pod that waits is nominated for what its status says, as soon as that says something new."""
+        """Nominate a pending pod for the node in its status (``nominatedNodeName``), when that changes."""
         nominations = self.schedulers.nominations
         if row["node"] != PENDING or self.state.cluster.pods.is_over(pod):
             nominations.drop(pod)
@@ -333,7 +333,7 @@ class Mirror:
                 self.schedulers.nominations.note(pod, node)
 
     def _change(self, change: WatchedChange) -> None:
-        """Carry over an object other than a pod."""
+        """Apply a change of an object other than a pod."""
         state, name = self.state, change.key[1]
         if change.kind != "Node":
             state.put(change.kind, change.key, change.after)

@@ -24,7 +24,7 @@ class Result(Enum):
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Attempt:
-    """One try to find a node for a pod, and to bind it there."""
+    """One attempt to find a node for a pod, and to bind it there."""
 
     pod: ObjectRef
     #: The profile that decided: what ``spec.schedulerName`` says.
@@ -58,7 +58,7 @@ class AttemptTimer:
     with_plugins: bool
     #: Seconds of each part.
     parts: dict[Part, float] = field(default_factory=dict)
-    #: When the point and the plugin began that are next to end.
+    #: When the current extension point and plugin began.
     _began: float = field(default_factory=perf_counter)
     _since: float = field(default_factory=perf_counter)
 
@@ -80,7 +80,7 @@ class AttemptObserver(Protocol):
         """An attempt has ended: the pod is bound, or has to wait."""
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
-        """Pods are being deleted on a node so that a more important one can come; it is not there yet."""
+        """Pods on a node are being deleted for a more important one, which is still pending."""
 
     def warn(self, sentence: str) -> None:
-        """People have to know something."""
+        """Warn the user."""

@@ -53,14 +53,14 @@ class PodRequests:
                 return seen
 
     async def announce(self, pod: ObjectRef, node: str, permit: Permit) -> None:
-        """Say in a pod's status where it will be bound, for autoscalers and others; without that it is bound all the same.
+        """Write to a pod's status (``nominatedNodeName``) where it will be bound, for autoscalers; a failure does not matter.
 
         Source: NominatedNodeNameForExpectation, Kubernetes 1.35.
         """
         await self._write(pod, StatusChange(nominated_node=node), permit)
 
     async def reject(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> str:
-        """Have victims leave, and say in the pod's status why it waits; returns what went wrong with the victims, or ''."""
+        """Delete the victims, and write to the pod's status why it waits; returns what went wrong with the victims, or ""."""
         problem = await self._preempt(trial, rejection, permit) if rejection.victims else ""
         for each in rejection.outranked:
             await self._write(each, StatusChange(nominated_node=""), permit)
@@ -72,11 +72,11 @@ class PodRequests:
         return problem
 
     def forget(self, uid: str) -> None:
-        """A pod is gone or has a node."""
+        """Forget a pod that is gone or has a node."""
         self._conditions.pop(uid, None)
 
     async def _is_there(self, node: str) -> bool:
-        """Whether there is a node, for the API server binds pods to any name; it is asked where news may be missing."""
+        """Whether a node exists, for the API server binds pods to any name; it is asked if the watch may be behind."""
         if self.live.store.node(node) is None:
             return False
         if self.live.is_interrupted("Node"):

@@ -1,8 +1,8 @@
-"""A whole run of ``restow scheduler``: everything that it needs, started in order and ended in the reverse order.
+"""The whole run of ``restow scheduler``: its parts are started in order and ended in reverse order.
 
-The pages are served first; the lease, where one is asked for, lets one of several replicas schedule. SIGTERM ends it after
-the events that wait have been written, and gives the lease back. A pod whose binding is under way then is bound or not; the
-next process finds out, and binds no pod twice.
+The pages are served first; the lease, if configured, lets one of several replicas schedule. SIGTERM ends the run after
+pending events have been written, and releases the lease. A pod whose binding is in progress then is bound or not; the
+next process finds out which.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from restow.serving.pages import Handler, plain_text
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class ProcessSettings:
-    """Of the process, however it schedules; a part that is None is not there."""
+    """Settings of the process, for both ways of scheduling; None disables a part."""
 
     api: ApiSettings
     #: Where the lease is.
@@ -73,13 +73,13 @@ class RandomSettings:
 
     #: What ``spec.schedulerName`` of its pods says.
     name: str
-    #: None draws other lots each time.
+    #: None: another seed each time.
     seed: int | None = None
 
 
 @dataclass(slots=True, frozen=True)
 class _Process:
-    """What both ways of scheduling have around them."""
+    """What both ways of scheduling need around them."""
 
     settings: ProcessSettings
     log: Log
@@ -126,7 +126,7 @@ class _Admission:
 
 @dataclass(slots=True)
 class _PodPages:
-    """Why pods wait, as JSON."""
+    """The pages that explain why pods wait, as JSON."""
 
     #: Set once there is a scheduler.
     explain: Callable[[str, str], Explanation | None] | None = None
@@ -134,7 +134,7 @@ class _PodPages:
     schedules: Callable[[], bool] = lambda: False
 
     def page(self, request: web.Request) -> web.Response:
-        """Return what there is to say of the pod that the path names."""
+        """The explanation of the pod that the path names."""
         namespace, name = request.match_info["namespace"], request.match_info["name"]
         if self.explain is None or not self.schedules():
             return plain_text(f"{DOES_NOT_SCHEDULE}\n", HTTPStatus.SERVICE_UNAVAILABLE)
@@ -148,7 +148,7 @@ class _PodPages:
 async def _process(
     settings: ProcessSettings, names: Sequence[str], health: Health, log: Log, pods: _PodPages | None = None
 ) -> AsyncIterator[_Process]:
-    """Start what is around a scheduler with profiles of these names, and end it with the block."""
+    """Start everything around a scheduler with these profiles, and end it with the block."""
     stopping, metrics = told_to_stop(log), SchedulerMetrics()
     more: dict[str, Handler] = {}
     if settings.configuration is not None:
@@ -207,7 +207,7 @@ async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerS
 
 
 def _gauges(daemon: SchedulerDaemon) -> Gauges:
-    """The lengths of its queues, the size of its cluster, and who keeps pods waiting."""
+    """The lengths of the queues, the size of the cluster, and which plugins keep pods waiting."""
     queue = daemon.queue
     return Gauges(
         pending={place.value: count for place, count in queue.lengths().items()},

@@ -1,6 +1,6 @@
-"""What changed in the cluster, as events for the pods that wait in the queue.
+"""Changes in the cluster, as events for queued pods.
 
-A pod that waits is in the queue, one that has a node is news for those that wait.
+A pending pod is itself in the queue; a pod with a node is an event for the pending ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def events_of(changes: MirrorChanges) -> Iterator[ClusterEvent]:
 
 
 def pod_events(change: PodChange) -> Iterable[ClusterEvent]:
-    """What a change of a pod is to the others; a pod that is over counts as gone."""
+    """The events of a change of a pod for the others; a terminated pod counts as deleted."""
     return queueing.pod_events(_counting(change.before), _counting(change.after))
 
 

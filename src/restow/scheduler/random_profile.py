@@ -1,6 +1,6 @@
-"""A scheduler in sixty lines: each pod that names it goes to a ready node, drawn by lot, whether it fits there or not.
+"""A scheduler in sixty lines: each pod that names it goes to a random ready node, whether it fits there or not.
 
-It watches the nodes, and of the pods those that name it and have no node, so it never sees pods of other schedulers.
+It watches the nodes, and only the pods that name it and have no node, so it never sees pods of other schedulers.
 """
 
 import asyncio

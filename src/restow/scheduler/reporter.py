@@ -27,13 +27,13 @@ class Records(Protocol):
     """Takes events; ``client.events.EventRecorder`` is one."""
 
     def record(self, occurrence: Occurrence, /) -> None:
-        """Say that something happened; returns at once and never fails."""
+        """Record an event; returns at once and never fails."""
         ...
 
 
 @dataclass(slots=True, frozen=True)
 class SchedulerReporter:
-    """An ``Observer`` that people see."""
+    """An ``AttemptObserver`` that writes events, metrics and log lines."""
 
     log: Log
     metrics: SchedulerMetrics
@@ -89,7 +89,7 @@ class SchedulerReporter:
 
 
 def shortened(message: str) -> str:
-    """Return a message as it is, or as much of it as an event takes, with its end marked."""
+    """Return a message, cut to the maximum length of an event's note and marked if it is longer."""
     encoded = message.encode()
     if len(encoded) <= _LONGEST:
         return message

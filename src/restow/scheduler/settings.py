@@ -40,7 +40,7 @@ class SchedulerSettings:
     queue: QueueSettings = field(default_factory=QueueSettings)
     #: How many attempts may wait for the API server at a time.
     in_flight: int = 64
-    #: Of the draws among nodes that are equally good; None is another one each time.
+    #: The seed for choosing among equally good nodes; None: another one each time.
     seed: int | None = None
 
 

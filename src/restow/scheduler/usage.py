@@ -40,7 +40,7 @@ def usage_window(profiles: Iterable[SchedulerProfile]) -> int:
 
 
 def usage_problems(profiles: Iterable[SchedulerProfile]) -> Iterator[str]:
-    """Yield which sources of usage profiles name that a scheduler does not read."""
+    """Yield the sources of usage that profiles name and a scheduler does not read."""
     for profile in profiles:
         args = profile.arguments.get(NAME, LoadVariationRiskBalancingArgs())
         source = "watcherAddress" if args.watcher_address else args.metric_provider.type
@@ -63,7 +63,7 @@ class UsageWatch:
     _known: RecentUsage | None = None
     #: When a sample was read last, in the event loop's time.
     _read_at: float = float("-inf")
-    #: What was said last.
+    #: The last problem that was logged.
     _problem: str = field(default="", init=False)
 
     async def follow(self) -> None:
@@ -103,7 +103,7 @@ class UsageWatch:
         return ""
 
     def _note(self, problem: str) -> None:
-        """Say what is wrong, once, and that it is over."""
+        """Log a problem when it begins and when it ends."""
         if problem and not self._problem:
             self.warn(f"the usage of nodes is not read: {problem}; without it {NAME} scores all nodes alike")
         elif self._problem and not problem:

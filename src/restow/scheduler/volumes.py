@@ -46,16 +46,16 @@ class _Found(Struct, frozen=True):
 
 
 class _VolumeError(Exception):
-    """Why the volumes of a pod cannot be had on its node."""
+    """Why a pod cannot get its volumes on its node."""
 
 
 @dataclass(slots=True)
 class Volumes:
-    """What is done for the volumes of the pods of one scheduler."""
+    """Binds the volumes of one scheduler's pods."""
 
     api: Api
     live: LiveCluster
-    #: Claims that were seen to name the node that was selected for them.
+    #: Claims whose annotation names the selected node already.
     _selected: set[Key] = field(default_factory=set)
 
     async def prepare(self, pod: ObjectRef, node: str, needs: Reservation, patience: float, permit: Permit) -> str:
@@ -90,7 +90,7 @@ class Volumes:
             await claim_volume(self.api, reserved, ObjectRef(*key, claim.metadata.uid), permit=permit)
 
     async def _select(self, key: Key, node: str, permit: Permit) -> None:
-        """Have a volume made for a claim, unless that has been asked for already."""
+        """Have a volume provisioned for a claim, unless that was requested already."""
         claim = self._claim(key)
         if is_bound(claim) or annotations_of(claim).selected_node == node:
             return
