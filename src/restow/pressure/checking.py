@@ -21,7 +21,7 @@ from restow.pressure.situation import Criteria, Situation, assess
 
 
 class CheckedRule(Struct, frozen=True, rename="camel"):
-    """A rule, and how many nodes it finds under pressure; one that is held back would mark too many and marks none."""
+    """A rule, and how many nodes it finds under pressure; ``held_back`` if it would mark too many and so marks none."""
 
     name: str
     query: str
@@ -39,7 +39,7 @@ class CheckedNode(Struct, frozen=True, rename="camel"):
     values: dict[str, float | None]
     problems: dict[str, str]
     over: tuple[str, ...]
-    #: Rules that it is over and that have to wait, with the time: they mark it if it stays so.
+    #: Rules that it exceeds but not for long enough yet, with that time.
     waiting: dict[str, str]
     label: Change
     taint: Change

@@ -129,7 +129,7 @@ class Listening:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class PressureSettings:
-    """Of a whole daemon; a part that is None is not there."""
+    """Settings of a daemon; None disables a part."""
 
     api: ApiSettings
     prometheus: Endpoint

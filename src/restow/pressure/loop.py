@@ -42,7 +42,7 @@ def steady_clock() -> Callable[[], int]:
 
 @dataclass(slots=True)
 class Rounds:
-    """Goes round until ``stopping`` is set."""
+    """Runs rounds until ``stopping`` is set."""
 
     prometheus: Api
     nodes: KnownNodes
@@ -56,7 +56,7 @@ class Rounds:
     log: Log
     watchdog: Watchdog
     clock: Callable[[], int] = field(default_factory=steady_clock)
-    #: What the last round came to.
+    #: The result of the last round.
     situation: Situation | None = field(default=None, init=False)
     history: History = field(init=False)
     _problem_log: ProblemLog = field(init=False)
@@ -81,7 +81,7 @@ class Rounds:
         self.watchdog.rest(_WHO)
 
     async def go_round(self, permit: Permit) -> None:
-        """Ask, judge and write once; without a list of nodes there is nothing to judge."""
+        """Query, evaluate and write once; without a list of nodes, only query."""
         asked = await ask(self.prometheus, self.criteria.rules)
         self.status.note(PROMETHEUS, "" if asked.any_answered else next(iter(asked.failures.values()), ""))
         if not self.nodes.listed.is_set():

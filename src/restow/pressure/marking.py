@@ -45,7 +45,7 @@ class Mark:
 
 
 class _Applied(Struct, frozen=True, rename="camel"):
-    """A Node there and back, as far as it is applied."""
+    """A Node as it is sent in an apply request, and returned."""
 
     metadata: dict[str, Any]
     api_version: str = "v1"
@@ -58,7 +58,7 @@ def is_labelled(node: MarkedNode, mark: Mark) -> bool:
 
 
 def is_tainted(node: MarkedNode, mark: Mark) -> bool:
-    """Whether a node bears the taint; it does not matter who wrote it."""
+    """Whether a node has the taint, no matter which program set it."""
     return bears_taint(node, mark.key, mark.value)
 
 
@@ -85,7 +85,7 @@ def is_foreign(node: MarkedNode, mark: Mark) -> bool:
 
 
 def labels_wanted(node: MarkedNode, mark: Mark, *, wanted: bool) -> Mapping[str, str]:
-    """Return all labels that are to be ours on a node; what else is ours goes."""
+    """Return all labels of ours that a node should have; others of ours are removed."""
     return {mark.key: mark.value} if wanted and not is_foreign(node, mark) else {}
 
 

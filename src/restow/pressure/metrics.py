@@ -1,4 +1,4 @@
-"""What a daemon of node pressure counts."""
+"""The metrics of the pressure daemon."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PressureMetrics:
         self._leads.set(leading)
 
     def judged(self, asked: RuleResults, situation: Situation, criteria: Criteria) -> None:
-        """Count what one interval came to."""
+        """Record the results of one interval."""
         nodes = len(situation.nodes)
         self._nodes.set(nodes)
         self._marked.labels("label").set(int(situation.marks.label.sum()))

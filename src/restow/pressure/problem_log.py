@@ -37,7 +37,7 @@ class ProblemLog:
 
 
 class DependencyStatus:
-    """Asked by ``/status``; ``interval`` is in seconds, times are the event loop's."""
+    """When Prometheus and the API server last answered, for ``/status``; ``interval`` is in seconds."""
 
     def __init__(self, interval: float) -> None:
         self._most = _INTERVALS * interval
@@ -56,7 +56,7 @@ class DependencyStatus:
             self._answered[who] = _now()
 
     def trouble(self) -> str:
-        """Return who has not answered for three intervals, and why; empty if all have."""
+        """Return which of them has not answered for three intervals, and why; "" if both have."""
         now = _now()
         for who, at in self._answered.items():
             if now - at > self._most:
@@ -66,7 +66,7 @@ class DependencyStatus:
 
 
 def problems_of(asked: RuleResults, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
-    """Return what keeps nodes from being judged, by what it is about."""
+    """Return the problems that keep nodes from being evaluated, by subject."""
     return dict([*_failures(asked, criteria), *_of_rules(asked, situation, criteria), *_unmatched(situation)])
 
 

@@ -91,7 +91,7 @@ class Stopping(Protocol):
 # the root cgroup.
 @dataclass(slots=True, frozen=True)
 class NodeMemory:
-    """What a machine's memory is used for, in bytes."""
+    """The memory of a machine and its use, in bytes."""
 
     capacity: int
     usage: int
@@ -99,12 +99,12 @@ class NodeMemory:
 
     @property
     def working_set(self) -> int:
-        """What is used and cannot be had back at once."""
+        """What is used and cannot be reclaimed at once."""
         return max(0, self.usage - self.inactive_file)
 
     @property
     def available(self) -> int:
-        """``memory.available``; less than nothing where a cgroup counts more than the machine has."""
+        """``memory.available``; negative if a cgroup counts more than the machine has."""
         return self.capacity - self.working_set
 
 

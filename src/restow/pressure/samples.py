@@ -21,7 +21,7 @@ from restow.cluster.amounts import LARGEST
 from restow.cluster.usage_history import Series
 from restow.pressure.rules import Rule
 
-#: Seconds after which a sample is old. Prometheus itself looks back so far.
+#: Seconds after which a sample is stale, as in Prometheus itself.
 STALE_AFTER = 300.0
 
 #: Largest float that is a whole amount.
@@ -53,7 +53,7 @@ class RuleResults:
 
     @property
     def any_answered(self) -> bool:
-        """Whether Prometheus is there at all."""
+        """Whether Prometheus answers at all."""
         return any(answer is not None for answer in self.answers)
 
 
@@ -119,7 +119,7 @@ def _problem(sample: VectorSample, at: float) -> str:
 
 
 async def ask(prometheus: Api, rules: Sequence[Rule]) -> RuleResults:
-    """Return what all queries come to; none of them fails for the others."""
+    """Run all queries; a failing one does not affect the others."""
     once = prometheus.once()
     found = await asyncio.gather(*(_answer(once, rule) for rule in rules))
     failures = {rule.name: each for rule, each in zip(rules, found, strict=True) if isinstance(each, str)}

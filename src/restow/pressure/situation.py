@@ -34,13 +34,13 @@ from restow.pressure.samples import NodeValues, join
 
 SingleArray: TypeAlias = NDArray[np.float32]
 
-#: Minutes that are kept.
+#: How many minutes are kept.
 KEPT: Final = 60
 
 
 @dataclass(slots=True, frozen=True)
 class Criteria:
-    """By what nodes are judged."""
+    """The rules and settings by which nodes are evaluated."""
 
     rules: Sequence[Rule]
     mark: Mark
@@ -98,9 +98,9 @@ def assess(
     answers: Sequence[InstantVector | None],
     now: int,
 ) -> Situation:
-    """Return the situation after an answer to each rule's query, or None where there was none.
+    """Return the situation after one result for each rule, or None where its query failed.
 
-    Without a situation before it, the marks that nodes bear are all that is known of the past.
+    Without an earlier situation, only the existing marks are known of the past.
     """
     nodes = markable(known)
     index = index_of(nodes)

@@ -41,13 +41,13 @@ _MESSAGES: Final = {
 
 @dataclass(slots=True, frozen=True)
 class MarkChange:
-    """A mark of a node that is to be written."""
+    """A change of one mark of a node."""
 
     node: MarkedNode
     kind: MarkKind
-    #: Whether it is to be there.
+    #: Whether to set or to clear it.
     wanted: bool
-    #: All labels that are to be ours.
+    #: All labels that should be ours afterwards.
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -59,7 +59,7 @@ class MarkChange:
 def differences(
     nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str], tainted: frozenset[str]
 ) -> Iterator[MarkChange]:
-    """Yield what is to be written so that exactly these nodes (names) bear the marks."""
+    """Yield the changes after which exactly these nodes (names) have the marks."""
     for node in nodes:
         wanted = node.name in labelled
         labels = labels_wanted(node, mark, wanted=wanted)
@@ -83,7 +83,7 @@ class Writer:
     log: Log
     metrics: PressureMetrics
     dry_run: bool
-    #: The version that each node (uid) has had since it was written.
+    #: The version of each node (uid) after our last write.
     _versions: dict[str, int] = field(default_factory=dict, init=False)
     #: What was logged in a dry run, by node and mark.
     _logged: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
@@ -102,7 +102,7 @@ class Writer:
 
         async def one(differences: list[MarkChange]) -> str:
             async with limit:
-                # One after the other: a patch makes the next one's node an old one.
+                # One after the other: the first patch makes the version of the second one's node outdated.
                 return await self._write(differences[0], permit, reasons)
 
         problems = await asyncio.gather(*map(one, by_node.values()))
