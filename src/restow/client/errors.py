@@ -89,7 +89,7 @@ class ApiError(ClientError):
 
     @property
     def message(self) -> str:
-        """What it says, as far as people read."""
+        """The message, cut to a readable length."""
         return excerpt(self.answer)
 
     def __str__(self) -> str:

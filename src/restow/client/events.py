@@ -227,7 +227,7 @@ def _likeness(occurrence: Occurrence) -> _Likeness:
 
 
 def _note(text: str) -> str:
-    """Return what people read: one line, as long as the API takes."""
+    """Return a note: one line, within the API's maximum length."""
     note = public_line(text)
     encoded = note.encode()
     if len(encoded) <= _LONGEST_NOTE:

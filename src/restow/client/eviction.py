@@ -34,7 +34,7 @@ from restow.kube.excerpts import excerpt
 
 #: The cause that a budget, rather than a busy server, gives.
 _BUDGET = "DisruptionBudget"
-#: What the server says of a pod under more than one budget, with status 500.
+#: The server's message for a pod under more than one budget, with status 500.
 _SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
 #: Of a uid that is not the pod's, in the words of either place that checks it.
 _OTHER_UID = re.compile("UID in (the )?precondition")
@@ -70,7 +70,7 @@ class BudgetExhausted:
     """A disruption budget has no room now; ask again later."""
 
     message: str
-    #: What the budget says of itself: "The disruption budget web needs 6 healthy pods and has 6 currently".
+    #: The budget's own message: "The disruption budget web needs 6 healthy pods and has 6 currently".
     budget: str
     #: Seconds, where the server names them.
     retry_after: float | None

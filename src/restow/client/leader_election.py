@@ -84,7 +84,7 @@ class Election:
         self.leadership.end()
 
     async def release(self) -> None:
-        """Let the others have it at once, if the server answers soon; nothing happens if it is not ours."""
+        """Release the lease if it is ours, and if the server answers soon, so that others get it at once."""
         self.leadership.end()
         with suppress(ClientError, TimeoutError):
             async with asyncio.timeout(RELEASE):

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _APPLY: Final = "application/apply-patch+yaml"
 
 _TAINTS: Final = "/spec/taints"
-#: What the API server says of a JSON patch with a test that fails, or to a place that is not there.
+#: The API server's message for a JSON patch whose test fails, or whose path does not exist.
 _DOES_NOT_FIT: Final = "the server rejected our request due to an error in our request"
 #: Of a patch that names the uid of an object which had the name before.
 _OTHER_UID: Final = "metadata.uid: Invalid value"

@@ -61,9 +61,9 @@ class StatusChange:
 
 
 async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: float, *, permit: Permit) -> None:
-    """Patch a pod's status, unless it says the same already; ``now`` in seconds since the epoch.
+    """Patch a pod's status, unless it is the same already; ``now`` in seconds since the epoch.
 
-    Conflict where the pod is another one, NotFound where it is gone.
+    Conflict if the pod has another uid, NotFound if it is gone.
     """
     status: dict[str, Any] = {}
     if change.condition is not None and change.condition != change.known:
@@ -75,10 +75,10 @@ async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: floa
 
 
 async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, permit: Permit) -> None:
-    """Have a pod deleted in favour of one with a higher priority, after its status says so; ``scheduler`` is a profile's name.
+    """Delete a pod in favour of one with a higher priority, after writing that to its status; ``scheduler`` is a profile's name.
 
-    The pod has its own grace period. A pod that is gone already is fine; Conflict where it is another one, or no longer
-    the one that was judged: then nothing was deleted.
+    The pod has its own grace period. A pod that is gone already is fine; Conflict if it has another uid or has changed
+    since the decision: then nothing was deleted.
     """
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
     condition = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)

@@ -40,11 +40,11 @@ _FORMS: Final = {
 
 
 class QueryError(ClientError):
-    """Prometheus cannot evaluate a query, or it comes to something else than values with labels."""
+    """Prometheus cannot evaluate a query, or its result is not values with labels."""
 
 
 class WrongFormError(QueryError):
-    """A query comes to something else than values with labels; ``form`` is the word of Prometheus for it."""
+    """The result of a query is not values with labels; ``form`` is Prometheus' word for what it is."""
 
     def __init__(self, form: str) -> None:
         super().__init__(f"it comes to {_FORMS.get(form, excerpt(form))}")
@@ -56,7 +56,7 @@ class VectorSample:
     """One series of an instant vector; ``instance`` is empty where it has no such label, and ``value`` may be NaN."""
 
     instance: str
-    #: Not a number where it cannot be read: then this node has no value, and the others have theirs.
+    #: NaN where it cannot be read: then this node has no value, and the others have theirs.
     value: float
     #: Seconds since the epoch, by the clock of Prometheus.
     at: float
@@ -64,7 +64,7 @@ class VectorSample:
 
 @dataclass(slots=True, frozen=True)
 class InstantVector:
-    """What a query came to; ``at`` is what the clock of Prometheus said then, so that ours does not count."""
+    """The result of a query; ``at`` is the time by the clock of Prometheus, so that ours does not matter."""
 
     samples: tuple[VectorSample, ...]
     at: float
@@ -72,7 +72,7 @@ class InstantVector:
 
 @dataclass(slots=True, frozen=True)
 class Authorities:
-    """A file of PEM certificates of who may vouch for a server, and what people call it."""
+    """A PEM file of certificate authorities, and its name in messages."""
 
     path: Path
     origin: str
@@ -145,7 +145,7 @@ def server_at(
 
 
 async def query(prometheus: Api, promql: str) -> InstantVector:
-    """What a query comes to now; QueryError for one that cannot be used, other ClientErrors for all else."""
+    """The current result of a query; QueryError for an unusable one, other ClientErrors for all else."""
     return await _asked(prometheus, promql, "vector", _newest)
 
 

@@ -32,12 +32,12 @@ from restow.live.kinds import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQ
 from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn
 from restow.workloads.replica_sets import wanted_replicas
 
-#: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
-#: server measures every 15 s.
+#: Seconds between two reads of metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean depends on it; the
+#: metrics server measures every 15 s.
 METRICS_INTERVALS = {"NodeMetrics": INTERVAL, "PodMetrics": 15.0}
 #: Seconds between two checks for kinds that have become unknown.
 _LOOK = 15.0
-#: Seconds after which a kind is asked for again that the API server does not serve: less than it is trusted for.
+#: Seconds until a kind that the API server does not serve is requested again: less than it is trusted for.
 _ASKED_AGAIN = 60.0
 
 
@@ -46,7 +46,7 @@ Touch = Callable[[str, Iterable[Key]], None]
 
 
 class WatchEndedError(Exception):
-    """A task that follows a kind has ended, which none ever should: what is known will never be up to date again."""
+    """A task that follows a kind has ended, which should never happen: its state will never be up to date again."""
 
 
 class LiveCluster:
@@ -103,14 +103,14 @@ class LiveCluster:
         self._tasks.append(task)
 
     async def stop(self) -> None:
-        """End all tasks; what is known stays."""
+        """End all tasks; the state stays."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
     def ready(self) -> bool:
-        """Whether every kind is in that may be listed; nodes and pods must be."""
+        """Whether every kind that may be listed is; nodes and pods must be."""
         return all(reflector.settled for reflector in self._reflectors.values())
 
     @property
@@ -132,7 +132,7 @@ class LiveCluster:
 
     @property
     def interruptions(self) -> int:
-        """How often the watches of nodes or pods have broken off so far, be it for a moment."""
+        """How often the watches of nodes or pods have broken off so far, even for a moment."""
         return self._interruptions
 
     def is_interrupted(self, kind: str) -> bool:
@@ -141,11 +141,11 @@ class LiveCluster:
         return reflector.broken > reflector.last_update
 
     def age(self, kind: str) -> float:
-        """Seconds since what is known of a kind was up to date: the API server also says that nothing has changed."""
+        """Seconds since a kind was up to date: the API server also confirms that nothing has changed."""
         return _now() - self._reflectors[kind].last_update
 
     def is_known(self, kind: str) -> bool:
-        """Whether what there is of a kind is known, and new enough to be trusted."""
+        """Whether the objects of a kind are known, and recent enough to be trusted."""
         return self._reflectors[kind].is_known(_now())
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
@@ -157,7 +157,7 @@ class LiveCluster:
         return self._doubt(kinds)
 
     def lost_protection(self) -> str | None:
-        """Why it is not known which pods may be evicted; None where it is, or a kind was never to be had and need not."""
+        """Why it is unknown which pods may be evicted; None if it is known, or if a kind was never available and is optional."""
         seen = {kind for kind, reflector in self._reflectors.items() if reflector.listed}
         return self._doubt(kind for kind in PROTECTING if kind in PERMITTING or kind in seen)
 
@@ -175,7 +175,7 @@ class LiveCluster:
 
     @property
     def store(self) -> ClusterStore:
-        """What is known at this moment, to be read and not to be kept."""
+        """The current state, to be read and not to be kept."""
         return self._store
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
@@ -336,14 +336,14 @@ class LiveCluster:
         add_page(LeftOutReports(store, self._store.left_out, self._warn), kind, objects)
 
     def _warn_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
-        """Say once what only the snapshot leaves out."""
+        """Warn once of objects that only the snapshot leaves out."""
         beyond = {key: why for key, why in left_out.items() if key not in self._store.left_out}
         for key in sorted(beyond.keys() - self._beyond.keys()):
             self._warn(sentence(key[0], beyond[key]))
         self._beyond = beyond
 
     def _refuse(self, reflector: Reflector, why: str) -> None:
-        """A kind cannot be listed; what was known of it is kept, and trusted for a while."""
+        """Note that a kind cannot be listed; its last state is kept, and trusted for a while."""
         if reflector.refused is None:
             self._warn(why)
         reflector.refused = why
@@ -351,7 +351,7 @@ class LiveCluster:
         self._wake()
 
     def _fail(self, reflector: Reflector, error: ClientError) -> None:
-        """A kind cannot be had for another reason; what is known of it stays."""
+        """Note that a kind cannot be read for another reason; its last state stays."""
         reflector.refusals += 1
         trouble = f"{RESOURCES[reflector.kind].plural} cannot be listed: {error}"
         if reflector.kind in METRICS and not reflector.listed and isinstance(error, ApiError):
@@ -375,7 +375,7 @@ class LiveCluster:
                 waiter.set_result(None)
 
     def _check(self) -> None:
-        """Raise what ended a task, for none of them ever ends by itself."""
+        """Raise the exception of a task that has ended, since none should."""
         for task in self._tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise WatchEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""Which kinds are read of a live cluster, and what is said of those that cannot be listed."""
+"""Which kinds are read from a live cluster, and the messages about those that cannot be listed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ METRICS = ("NodeMetrics", "PodMetrics")
 #: What is read from files only. In a live cluster, two running pods of one virtual machine show its migration; few
 #: clusters serve NodeResourceTopologies.
 STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
-#: Kinds that no rule looks at; the owner above a Job is named by its own owner reference.
+#: Kinds that no rule reads; the owner above a Job is named by its own owner reference.
 _UNREAD = ("CronJob",)
 #: Kinds that a CustomResourceDefinition adds: an API server that does not serve one has no objects of it.
 CUSTOM = ("VerticalPodAutoscaler",)

@@ -47,7 +47,7 @@ class _Secret(Struct, frozen=True):
 
 @dataclass(slots=True, frozen=True)
 class PrometheusUsage:
-    """Asks what policies want to know of it."""
+    """Runs the queries of policies."""
 
     #: Of the cluster, for secrets.
     api: Api
@@ -55,7 +55,7 @@ class PrometheusUsage:
     service_account: Path = SERVICE_ACCOUNT
 
     async def results(self, policy: Policy) -> Mapping[UsageQuery, QueryResult]:
-        """What each query of a policy comes to now; empty where it asks no Prometheus."""
+        """The current results of a policy's queries; empty if it uses no Prometheus."""
         queries = tuple(each for each in queries_of(policy) if each.source == PROMETHEUS)
         prometheus = prometheus_of(policy)
         if not queries or prometheus is None:

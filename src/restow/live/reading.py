@@ -1,4 +1,4 @@
-"""A live cluster, read once: one list of each kind, side by side."""
+"""A live cluster, read once: the lists of all kinds, concurrently."""
 
 from __future__ import annotations
 

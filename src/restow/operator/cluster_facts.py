@@ -102,7 +102,7 @@ async def _route(api: Api) -> PrometheusRoute | None:
 
 
 async def _missing_guards(api: Api, namespace: str) -> tuple[str, ...]:
-    """Return the guards that are not there, or are not as they are shipped."""
+    """Return the guards that are missing, or differ from those that are shipped."""
     wanted = guards(namespace)
     found = await asyncio.gather(*(_is_there(api, each) for each in wanted))
     missing = [each["metadata"]["name"] for each, is_there in zip(wanted, found, strict=True) if not is_there]

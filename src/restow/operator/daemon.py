@@ -67,7 +67,7 @@ async def operate(settings: OperatorSettings, log: Log) -> None:
 
 @dataclass(slots=True)
 class _Work:
-    """What is done while the lease is held."""
+    """The work under the lease."""
 
     installation: Installation
     api: Api

@@ -24,8 +24,8 @@ from restow.operator.resource import KubeDescheduler
 from restow.operator.rights import MONITORING_VIEW, OPERAND, monitoring_view, rights_of
 from restow.operator.rules import check_name
 
-#: apply: have the objects and no others; leave: touch nothing; stop: have no descheduler running and touch nothing else;
-#: remove: have none of the objects.
+#: apply: write the objects and remove others; leave: change nothing; stop: stop the descheduler and change nothing
+#: else; remove: remove all objects.
 Action = Literal["apply", "leave", "stop", "remove"]
 
 
@@ -34,9 +34,9 @@ class Desired:
     """What to do, how the status describes it, and why."""
 
     action: Action
-    #: The text of the policy; empty unless it is to be carried out.
+    #: The text of the policy; empty unless the action is to apply it.
     policy: str = ""
-    #: Whether nodes may bear soft taints; if not, they are taken off where a policy is carried out, or none is any more.
+    #: Whether nodes may have soft taints; if not, they are removed when a policy is applied or removed.
     soft_taints: bool = False
     #: In an order in which they can be created.
     objects: tuple[Object, ...] = ()
@@ -46,7 +46,7 @@ class Desired:
 
 
 def desired(resource: KubeDescheduler, facts: Facts, installation: Installation) -> Desired:
-    """Return what a resource comes to in a cluster."""
+    """Return what a resource means in a cluster."""
     misplaced = tuple(check_name(resource.metadata, installation.namespace))
     if misplaced:
         return _because("leave", misplaced)

@@ -70,7 +70,7 @@ class Facts:
     #: As ``restow run`` takes them: VersionTLS12, and IANA names; empty leaves them to it.
     tls_min_version: str = ""
     tls_cipher_suites: tuple[str, ...] = ()
-    #: Names of the policies in deploy/operator/guarding.yaml that are not in force as they are written there.
+    #: Names of the policies in deploy/operator/guarding.yaml that are missing or differ from it.
     missing_guards: tuple[str, ...] = ()
 
 
@@ -116,7 +116,7 @@ def _unknown(name: str, hint: str) -> Problem:
 
 
 def metrics_provider(query: str) -> dict[str, Any]:
-    """Return the argument of a strategy that goes by what a query says."""
+    """Return the argument of a strategy that uses a query."""
     return {"source": PROMETHEUS, "prometheus": {"query": query}}
 
 

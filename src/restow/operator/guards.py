@@ -77,7 +77,7 @@ def _check(expression: str, message: str) -> Object:
 # The right to patch nodes would otherwise be one to evict all of their pods. The rules are those of
 # ``deploy/kubernetes/fencing``, for other taints.
 _IS_SOFT: Final = f"taint.key in {list(KEYS)} && has(taint.effect) && taint.effect == '{EFFECT}'"
-#: Fields and what they are where they are absent. metadata.managedFields and resourceVersion are the API server's business.
+#: Fields and their values when absent. metadata.managedFields and resourceVersion belong to the API server.
 _METADATA: Final = (("labels", "{}"), ("annotations", "{}"), ("finalizers", "[]"), ("ownerReferences", "[]"))
 _SPEC: Final = (("unschedulable", "false"), ("podCIDR", "''"), ("podCIDRs", "[]"), ("providerID", "''"))
 _SAME_CONFIG_SOURCE: Final = (

@@ -84,7 +84,7 @@ async def made(api: Api, namespace: str) -> list[Item]:
 
 
 async def tainted_nodes(api: Api) -> list[Item]:
-    """Return the nodes that bear soft taints."""
+    """Return the nodes with soft taints."""
     return [Item("taints", NODES.kind, each.name) for each in await read_nodes(api) if has_soft_taints([each])]
 
 

@@ -56,7 +56,7 @@ def _without_effect(spec: KubeDeschedulerSpec) -> Iterator[Notice]:
 
 
 def _unread(profiles: tuple[str, ...], custom: ProfileCustomizations) -> Iterator[tuple[str, bool]]:
-    """Yield customizations, and whether one is set that none of the profiles reads."""
+    """Yield customizations, and whether each is set although no listed profile reads it."""
     listed = set(profiles)
     lives, packs, kubevirt = (
         "LifecycleAndUtilization" in listed,

@@ -56,7 +56,7 @@ def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: 
 
 
 def plain(resource: ApiResource) -> ApiResource:
-    """Return a kind with its objects as they are written."""
+    """Return the resource with its objects decoded as plain data."""
     return msgspec.structs.replace(resource, type=Object)
 
 

@@ -1,4 +1,4 @@
-"""The descheduler that is run: restow, with the flags that the resource stands for.
+"""The descheduler that the operator runs: restow, with the flags that follow from the resource.
 
 Arguments have the order that OpenShift's operator gives them. Source: cluster-kube-descheduler-operator 5.4.
 """

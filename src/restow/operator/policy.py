@@ -1,7 +1,7 @@
-"""From a KubeDescheduler and what is known of its cluster to a DeschedulerPolicy: a pure function.
+"""From a KubeDescheduler and the facts of its cluster to a DeschedulerPolicy: a pure function.
 
-Where no policy follows, there are problems instead, all of them and in the order in which upstream looks for them.
-A policy that restow itself would refuse is never the result.
+If no policy follows, the result has all problems instead, in the order in which upstream checks for them. A policy that
+restow itself would refuse is never the result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HOT_LOOP: Final = "may cause an eviction/scheduling hot loop"
 
 @dataclass(slots=True, frozen=True)
 class PolicyResult:
-    """What a resource comes to; the text is empty if and only if there are problems."""
+    """The policy of a resource; the text is empty if and only if there are problems."""
 
     text: str = ""
     problems: tuple[Problem, ...] = ()

@@ -1,7 +1,7 @@
-"""What is wrong with a resource in its cluster, and what an operator's status says of it.
+"""What is wrong with a resource in its cluster, and the conditions of its status.
 
-Upstream puts the sentence into the reason and leaves some errors unsaid; here a reason is one word in CamelCase, the
-sentence is the message, and every error is reported.
+Upstream puts the sentence into the reason and omits some errors; here a reason is one word in CamelCase, the sentence
+is the message, and every error is reported.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _DEVIATION: Final[dict[DeviationLevel, tuple[int, int]]] = {
     "AsymmetricMedium": (0, 20),
     "AsymmetricHigh": (0, 30),
 }
-#: Underused up to: a node that is to be emptied.
+#: Nodes below this are underused, and emptied.
 _PACKING: Final[dict[PackingLevel, int]] = {"Minimal": 10, "Modest": 20, "Moderate": 30}
 
 
@@ -45,7 +45,7 @@ class ProfileSettings:
     #: Arguments of DefaultEvictor; those of virtual machines have other protections.
     evictor: Plain
     priority: Plain
-    #: Of what LowNodeUtilization goes by; empty is what pods request.
+    #: The query of LowNodeUtilization; empty: the requests of pods.
     query: str
     #: Evictions from one node in one run of LowNodeUtilization.
     node_limit: int | None

@@ -41,7 +41,7 @@ DeviationLevel = Literal["Low", "Medium", "High", "AsymmetricLow", "AsymmetricMe
 
 
 class ResourceMetadata(Struct, frozen=True):
-    """What is read of the metadata."""
+    """The part of the metadata that is read."""
 
     name: str = ""
     namespace: str = ""
@@ -64,7 +64,7 @@ class NamespaceSelection(Struct, frozen=True):
 
 
 class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
-    """What is changed about the profiles; absent leaves a profile as it is. Durations are nanoseconds."""
+    """Changes to the profiles; an absent field leaves a profile as it is. Durations are nanoseconds."""
 
     pod_lifetime: Duration | None = None
     threshold_priority: Int32 | None = None

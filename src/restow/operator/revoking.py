@@ -22,10 +22,10 @@ from restow.operator.rights import OPERAND, role_for
 
 
 def lets_evict(thing: Object) -> bool:
-    """Whether a KubeDescheduler as it is stored lets pods be evicted.
+    """Whether a stored KubeDescheduler allows evictions.
 
     It does if ``mode`` is Automatic, ``profiles`` is not empty, and ``managementState`` is not Removed; or if
-    ``managementState`` is Unmanaged, with which the operator touches nothing.
+    ``managementState`` is Unmanaged, with which the operator changes nothing.
     """
     spec = _spec(thing)
     state = spec.get("managementState")
@@ -70,7 +70,7 @@ async def _workloads(api: Api, namespace: str) -> list[Object]:
 
 
 def evicts(workload: Object) -> bool:
-    """Whether pods of a Deployment or Job may run as the descheduler and not only log what they would evict."""
+    """Whether a Deployment or Job runs a descheduler that evicts, and does not only log what it would evict."""
     pod = workload["spec"]["template"]["spec"]
     if pod.get("serviceAccountName") != OPERAND or workload["spec"].get("replicas") == 0:
         return False

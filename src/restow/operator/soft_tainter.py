@@ -30,7 +30,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def is_needed(spec: KubeDeschedulerSpec) -> bool:
-    """Whether nodes are to bear soft taints; otherwise the operator takes them off."""
+    """Whether nodes should have soft taints; otherwise the operator removes them."""
     lasts = spec.mode == "Automatic" and spec.descheduling_interval_seconds > 0
     return lasts and bool(KUBEVIRT_PROFILES.intersection(spec.profiles))
 

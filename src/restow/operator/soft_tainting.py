@@ -40,10 +40,10 @@ from restow.small_files import read_small_file
 #: Seconds from one look at the resource to the next, and from one judgement to the next where no resource says.
 LOOK: Final = 10.0
 _UNASKED: Final = 60.0
-#: Seconds that one look may take: each request in it has a bound of its own.
+#: Seconds that one check may take: each request in it has a bound of its own.
 _PATIENCE: Final = 900.0
 
-#: What a query of a policy comes to, 0 to 1 by node; ClientError.
+#: The results of a policy's query, 0 to 1 by node; ClientError.
 Usage = Callable[[Policy, str], Awaitable[Mapping[str, float]]]
 
 _STRATEGY: Final = "LowNodeUtilization"
@@ -195,9 +195,9 @@ def node_states(
 
 
 def keys_of(states: Mapping[str, NodeState]) -> dict[str, frozenset[str]]:
-    """Return the keys of the soft taints that each node is to bear.
+    """Return the keys of the soft taints that each node should have.
 
-    Where no node is underutilized, the ones that are used appropriately are the best there are, and bear none.
+    If no node is underutilized, the appropriately utilized ones are the best there are, and have none.
     """
     is_room = "underutilized" in states.values()
     keys: dict[NodeState, frozenset[str]] = {

@@ -1,6 +1,6 @@
-"""What the status of a KubeDescheduler says: whether it was understood, whether its descheduler runs, what that found.
+"""The status of a KubeDescheduler: whether it is valid, whether its descheduler runs, what that found.
 
-A pure function of what is wanted and what is there. Conditions keep their time while their status stays the same.
+A pure function of the wanted and the actual objects. Conditions keep their time while their status stays the same.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
 
 
 async def _wanted(operator: Operator, thing: Object) -> Desired:
-    """Return what a resource comes to; ClientError for facts that cannot be read."""
+    """Return what a resource means; ClientError for facts that cannot be read."""
     writing = operator.writing
     try:
         resource = resource_of(thing)
@@ -129,7 +129,7 @@ def _problem(error: Exception) -> Problem:
 
 
 async def _carry_out(writing: Writing, wanted: Desired) -> dict[Key, Object]:
-    """Have what is wanted; returns what is there then."""
+    """Carry out what is wanted; returns the objects that exist then."""
     match wanted.action:
         case "apply":
             if not wanted.soft_taints:

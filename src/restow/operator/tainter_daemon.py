@@ -54,7 +54,7 @@ async def taint(settings: TainterSettings, log: Log) -> None:
 
 
 async def node_usage(prometheus: PrometheusUsage, policy: Policy, query: str) -> Mapping[str, float]:
-    """Return what a query of a policy comes to, 0 to 1 by node; ClientError where it cannot be had or is no such share."""
+    """Return the result of a policy's query, 0 to 1 by node; ClientError if it fails or is no such share."""
     result = (await prometheus.results(policy)).get(UsageQuery(PROMETHEUS, query))
     if result is None:
         raise ClientError("the policy names no Prometheus (metricsProviders)")

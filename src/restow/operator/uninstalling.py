@@ -31,7 +31,7 @@ _Remove = Callable[[Sequence[Item]], Awaitable[None]]
 
 @dataclass(slots=True, frozen=True)
 class _Step:
-    #: What is done, for people.
+    #: A description for people.
     name: str
     look: _Look
     remove: _Remove
@@ -44,11 +44,11 @@ class Uninstalling:
     api: Api
     #: Of the operator.
     namespace: str
-    #: What there is.
+    #: What exists before.
     before: Sequence[Item]
     #: Seconds that each step may take.
     patience: float
-    #: Takes a sentence about what is done now.
+    #: Reports the current step.
     say: Callable[[str], None]
     #: What went wrong, one sentence each.
     problems: list[str] = field(init=False, default_factory=list)
@@ -92,7 +92,7 @@ class Uninstalling:
         )
 
     async def left(self) -> tuple[Item, ...]:
-        """Return what there is now; a namespace that was its own still is."""
+        """Return what is left; the operator's own namespace counts until it is gone."""
         now = await inventory.inventory(self.api, self.namespace)
         return (*now, *(each for each in await self._namespaces() if each not in now))
 

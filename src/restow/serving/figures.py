@@ -37,7 +37,7 @@ class CycleFigures:
 
 
 class FormerName(Collector):
-    """A metric under the name that it had before: counted once, exported twice."""
+    """A metric under its former name: counted once, exported twice."""
 
     def __init__(self, metric: MetricWrapperBase, now: str, former: str) -> None:
         self._metric = metric
@@ -92,7 +92,7 @@ class LastCycle(Collector):
 
 
 class OfKinds(Collector):
-    """A gauge with a value for each kind of which there is a copy."""
+    """A gauge with a value for each kind that is kept."""
 
     def __init__(self, name: str, documentation: str, values: Callable[[], Mapping[str, float]]) -> None:
         self._name = name

@@ -30,7 +30,7 @@ _WORDS: Final = {
 
 
 def guarded(open_paths: Sequence[str], review: Review) -> Middleware:
-    """Return what lets only those pass who may; an open path may end with ``/*`` and stands for all below it."""
+    """Return a middleware that admits authorized requests; an open path may end with ``/*`` to include everything below it."""
     turns = asyncio.Semaphore(_AT_A_TIME)
 
     @web.middleware

@@ -26,7 +26,7 @@ class Health:
         return self._reason or self._lost() or ""
 
     def ready(self) -> None:
-        """Everything that a cycle needs is there."""
+        """Report that a cycle can run."""
         self._reason = ""
 
     def not_ready(self, reason: str) -> None:

@@ -220,7 +220,7 @@ class Metrics:
         self._evicted.labels(*labels).inc()
 
     def keep_nodes(self, existing: Iterable[str]) -> None:
-        """Forget the evictions from nodes that are no more."""
+        """Forget the evictions from nodes that no longer exist."""
         for gone in self._series_of.keys() - set(existing):
             for labels in self._series_of.pop(gone):
                 self._evicted.remove(*labels)
@@ -261,7 +261,7 @@ class Metrics:
         self._strategy_seconds.labels(strategy, profile).observe(seconds)
 
     def cycle_done(self, figures: CycleFigures) -> None:
-        """Count a cycle; of one that failed only that it did, so that what the last good one decided stays."""
+        """Count a cycle; of a failed one, only that it failed, so that the figures of the last good one stay."""
         self._cycles.labels(figures.result).inc()
         self._loop_seconds.observe(figures.seconds)
         if figures.result == "failed":

@@ -61,11 +61,11 @@ class SteeringMetrics:
         self._gates.inc()
 
     def gates_wait(self, seconds: float) -> None:
-        """Set how long the pod has waited behind the gate that waits longest."""
+        """Set the longest time that a pod has been waiting behind the gate."""
         self._gate_waits.set(seconds)
 
     def reviewed(self, *, gated: bool) -> None:
-        """Count a question of the API server about a new pod."""
+        """Count an admission review of a new pod."""
         self._reviews.labels("gated" if gated else "unchanged").inc()
 
     def steers(self, mode: str) -> None:
@@ -74,7 +74,7 @@ class SteeringMetrics:
             self._steering.labels(each).set(each == mode)
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
-        """Set how many nodes are fenced, and for how long the one is that has been longest."""
+        """Set how many nodes are fenced, and the seconds since the first of them was."""
         self._fenced_nodes.set(nodes)
         self._fence_age.set(seconds)
 
