@@ -50,7 +50,7 @@ class DecodingPath:
         return DecodingPath((*self.path, name), struct, (*self.fields, name))
 
 
-#: What another program says of a value that does not fit; it is put in brackets behind the message.
+#: Another program's message about a value that does not fit; it is put in brackets after ours.
 Quote = Callable[[Shape, Any, DecodingPath], str]
 
 

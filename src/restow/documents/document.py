@@ -59,7 +59,7 @@ class Document:
 
 
 def read_document(text: bytes, filename: str, kind: DocumentKind) -> Document:
-    """Return what a file holds; an empty file is an empty document.
+    """Return the content of a file; an empty file is an empty document.
 
     Raises InputError, with file and line, for anything but one mapping in UTF-8.
     """

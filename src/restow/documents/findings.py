@@ -1,7 +1,7 @@
-"""What is wrong, or odd, in a file: where, how bad, and what to do.
+"""Errors and oddities in a file: where, how bad, and what to do.
 
-While a file is read, an ``Issue`` points into the document that is being read. A ``Finding`` is what people get: it
-points into their file. The two differ where a document is converted before it is read, as descheduler/v1alpha1 is.
+While a file is read, an ``Issue`` points into the document that is being read. A ``Finding`` is reported to the user
+and points into their file. The two differ where a document is converted before it is read, as descheduler/v1alpha1 is.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Source:
     """The file that is being read, for errors that say where."""
 
     filename: str
-    #: What such a file is, with its article: "a DeschedulerPolicy".
+    #: What such a file is called, with its article: "a DeschedulerPolicy".
     what: str
     deepest: int = MAX_DEPTH
 

@@ -44,7 +44,7 @@ class Shape:
 
 @dataclass(slots=True, frozen=True)
 class _Kind:
-    """What people call the values of a type, what a program of JSON calls them, and what a null leaves of one."""
+    """The name of a type's values for people and in JSON, and what a null becomes."""
 
     wanted: str
     json: str

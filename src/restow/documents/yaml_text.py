@@ -24,7 +24,7 @@ _MERGE = "<<"
 #: Characters that the aliases of one document may add to what is written.
 MOST_ADDED: Final = 16 << 20
 
-#: What libyaml from 0.2.6 on says of a text that nests deeper than its own bound, of whose events it then yields none.
+#: The message of libyaml 0.2.6 and later for a text that nests deeper than its own bound; it yields no events then.
 _LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 
 _STARTS: Final = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
@@ -77,7 +77,7 @@ class _Document:
             self.open[-1].hold(extent)
 
 
-#: Stands for an anchor that is not there, which the readers refuse themselves.
+#: For an anchor that does not exist, which the readers refuse themselves.
 _UNKNOWN: Final = _Extent()
 
 

@@ -116,7 +116,7 @@ class Announced:
     api: Api
     #: Where the ConfigMap is.
     namespace: str
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
     _owners: frozenset[str] = field(default=frozenset(), init=False)
     #: The last warning why it cannot be watched.
@@ -170,7 +170,7 @@ def _response(request: _Request, awaits: Callable[[str], bool]) -> _Response:
 
 
 def _new_pod(request: _Request) -> _Pod | None:
-    """The pod that is to be created; None if the request is about anything else or cannot be read."""
+    """The pod to create; None if the request is about anything else or cannot be read."""
     if request.kind != _Kind("", "Pod") or request.operation != "CREATE" or request.sub_resource:
         return None
     try:
@@ -180,7 +180,7 @@ def _new_pod(request: _Request) -> _Pod | None:
 
 
 def _is_awaited(pod: _Pod, awaits: Callable[[str], bool]) -> bool:
-    """Whether a pod is to be gated. One that already has a node is not, because the API server would refuse the gate."""
+    """Whether a pod should be gated. One that already has a node should not, because the API server would refuse the gate."""
     owners = pod.metadata.owner_references
     if not can_be_named(owners) or pod.spec.node_name:
         return False

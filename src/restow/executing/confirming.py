@@ -73,7 +73,7 @@ class ConfirmedEvictions:
         return await self.evicting.evict(task)
 
     async def _problem(self, task: Task) -> str | None:
-        """Why the replacement is not confirmed; None if it is, or if none is to come or its kind cannot be asked about."""
+        """Why the replacement is not confirmed; None if it is, if there will be none, or if its kind cannot be checked."""
         if task.owner is None or not task.is_replaced or task.owner.kind not in KINDS:
             return None
         namespace, owner = task.move.pod.namespace, task.owner

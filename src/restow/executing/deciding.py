@@ -1,4 +1,4 @@
-"""From a snapshot and a policy to what is to be done, and how long that took."""
+"""From a snapshot and a policy to the tasks of a cycle, and how long deciding took."""
 
 from __future__ import annotations
 

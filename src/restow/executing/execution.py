@@ -178,7 +178,7 @@ class _Run:
         self._changed.set()
 
     async def _wait_for_change(self) -> None:
-        """Wait until something has changed, or a task is to be asked again."""
+        """Wait until something has changed, or until a task is due again."""
         try:
             async with asyncio.timeout_at(self._queue.wakes_at()):
                 await self._changed.wait()

@@ -67,7 +67,7 @@ class Fencing:
     cluster: NodesNow
     #: Makes a candidate for the lease.
     election: Callable[[], Election]
-    #: A name for people to find the process by.
+    #: The name of the process in the Lease.
     holder: str
     #: Where the lease is.
     namespace: str

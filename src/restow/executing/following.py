@@ -126,13 +126,13 @@ class Following:
             await self._steering.withdraw(task)
 
     def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
-        """The replacement as it is now; if it is gone, the next one."""
+        """The current state of the replacement; if it is gone, the next one."""
         if pod is not None:
             same = self._view.pod(pod.namespace, pod.name)
             if same is not None and same.uid == pod.uid and not same.is_terminating:
                 return same
         if task.restarts:
-            # Its StatefulSet may be another one by now; the name stays the same.
+            # The StatefulSet may have created another one by now; the name stays the same.
             found = self._view.pod(task.move.pod.namespace, task.move.pod.name)
             return None if found is None or found.uid == task.move.pod.uid or found.is_terminating else found
         return self._replacements.find(task, self._view.pods_of(*_owner(task)))

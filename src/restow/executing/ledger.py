@@ -180,7 +180,7 @@ class Ledger:
 
 
 def proposal_of(move: Move) -> ProposalKey | None:
-    """Which proposal a move is part of; None for a move of its own."""
+    """The proposal that a move belongs to; None for a single move."""
     return None if move.proposal is UNSET else (move.profile, move.plugin, move.proposal.purpose)
 
 

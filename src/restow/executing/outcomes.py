@@ -58,14 +58,14 @@ class Landed:
 
 @dataclass(slots=True, frozen=True)
 class Settled:
-    """An ending: the replacement is ready, or is over already."""
+    """An ending: the replacement is ready, or has terminated already."""
 
     task: Task
 
 
 @dataclass(slots=True, frozen=True)
 class Cleared:
-    """An ending: evicted, and no replacement is to come."""
+    """An ending: evicted, and there will be no replacement."""
 
     task: Task
     #: Whether the proofs of later moves assume that one comes.

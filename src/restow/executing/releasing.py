@@ -94,7 +94,7 @@ class Releasing:
 
     api: Api
     cluster: Gated
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
     counts: GateMetrics
     #: What this process awaits while it leads; None while it does not.

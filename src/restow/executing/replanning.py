@@ -95,7 +95,7 @@ class CycleProgress:
 
     #: Counts in its limits.
     prior_evictions: list[PriorEviction] = field(default_factory=list)
-    #: Pods (uids) that were asked for in vain, or could not be.
+    #: Pods (uids) whose eviction was requested in vain, or could not be.
     given_up: set[str] = field(default_factory=set)
     #: Evicted, and perhaps not known to be.
     evicted: list[Task] = field(default_factory=list)

@@ -73,7 +73,7 @@ def joined(task: Task, view: ClusterView, kinds: Sequence[GroupKind]) -> str | N
 def vetoed(move: Move, view: ClusterView, vetoes: VetoSettings, now: float) -> str | None:
     """Why another controller forbids a move by now, at a time in seconds since the epoch; None if none does.
 
-    It may have begun to only after the plan was made. Moves that are not proven take no notice of it.
+    It may have started to only after the plan was made. Unproven moves ignore it.
     """
     pod = view.pod(move.pod.namespace, move.pod.name)
     if move.certainty is None or pod is None:

@@ -58,7 +58,7 @@ class Steering:
     permit: Permit
     #: Where the ConfigMap is.
     namespace: str
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
     #: The tasks whose replacements are awaited, by the uid of their controller, with the pods that go.
     _awaited: dict[str, dict[int, str]] = field(default_factory=dict, init=False)

@@ -38,7 +38,7 @@ class ClusterView(Protocol):
     def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
         """The pods of a namespace that name an owner (a uid), terminating ones too.
 
-        An owner is in the namespace of its pods: pods of other namespaces that name its uid are none of them.
+        An owner is in the namespace of its pods: pods of other namespaces that name its uid do not count.
         """
         ...
 

@@ -44,7 +44,7 @@ class Unfencing:
     cluster: NodesNow
     #: Makes a candidate for the lease of fences.
     election: Callable[[], Election]
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
     counts: FenceMetrics
     #: What this process fences itself while it leads; None while it does not.

@@ -111,7 +111,7 @@ def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
 
 
 def lint_needs(key: str, *criteria: tuple[str, Sequence[Any]]) -> Iterator[Issue]:
-    """Yield a note if an argument has no effect because none of the arguments that it needs is given."""
+    """Yield a note if an argument has no effect because all of the arguments that it needs are absent."""
     if not any(values for _, values in criteria):
         names = " or ".join(name for name, _ in criteria)
         yield Issue((key,), f"{key} has no effect without {names}", "note")

@@ -47,7 +47,7 @@ class TargetKind(StrEnum):
     CERTAIN = "certain"
     #: Several nodes could win.
     OPEN = "open"
-    #: The pod is over: it is taken away, and nothing lands.
+    #: The pod has terminated: it is removed, and nothing lands.
     NONE = "none"
 
 
@@ -82,7 +82,7 @@ class SteeringMode(StrEnum):
 
 
 class SteeringSetting(StrEnum):
-    """What a policy says of steering: one of the modes, or whichever of them the cluster offers."""
+    """The steering that a policy asks for: one of the modes, or whichever of them the cluster offers."""
 
     AUTO = "auto"
     NOMINATE = SteeringMode.NOMINATE.value
@@ -175,7 +175,7 @@ class OutcomeCode(StrEnum):
     UNKNOWN = "Unknown"
     #: The pod is gone, or another has its name.
     GONE = "Gone"
-    #: The pod is elsewhere, or none of the candidates takes pods.
+    #: The pod is on another node, or no candidate accepts pods.
     STALE = "Stale"
     #: No window is open.
     WINDOW = "Window"

@@ -1,7 +1,7 @@
 """Plain data to the structs of a policy, with upstream's words for what does not fit.
 
-Upstream decodes with Go's JSON decoder, and its texts are what people search for. An error quotes the Go type and field
-as Go does: the innermost struct, then the field's path from where decoding began.
+Upstream decodes with Go's JSON decoder, and users search for its texts. An error quotes the Go type and field as Go
+does: the innermost struct, then the field's path from where decoding began.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _package(cls: type[Struct], packages: Mapping[str, str]) -> str:
     return next((name for room, name in packages.items() if module.startswith(f"{room}.")), "")
 
 
-# They are examined even if other values are wrong, so that people learn of all problems at once.
+# They are examined even if other values are wrong, so that all problems are reported at once.
 def sound_parts(data: dict[str, Any], faults: Iterable[Path]) -> dict[str, Any]:
     """Return a copy of a document without the keys at whose values, or inside whose lists, there is a fault.
 

@@ -214,7 +214,7 @@ def collects_kubernetes_metrics(policy: Policy) -> bool:
 
 
 def provider_of(policy: Policy, source: str) -> MetricsProvider | None:
-    """Return what the policy says of a source, if it names it."""
+    """Return the policy's provider of a source, if it names one."""
     return next((each for each in policy.metrics_providers if each.source == source), None)
 
 

@@ -110,7 +110,7 @@ def second_configs(profile: DeschedulerProfile, path: Path) -> Iterator[Issue]:
 def read_configs(
     profile: DeschedulerProfile, path: Path, plugins: Plugins, skipped: Collection[Path] = ()
 ) -> tuple[Config, ...]:
-    """Return the entries of the profile that stands at ``path``, in order; nothing is said of those that are skipped."""
+    """Return the entries of the profile at ``path``, in order; entries that are skipped are not reported."""
     places = [(*path, "pluginConfig", position) for position in range(len(profile.plugin_config))]
     return tuple(
         Config(entry.name, None) if place in skipped else _read_config(profile.name, entry, place, plugins)

@@ -35,7 +35,7 @@ def wanted(plan: Plan) -> list[str]:
 
 
 def made_together(plan: Plan) -> str:
-    """What is done by several moves as one, in the plan's order: ``empty node-3 (5 moves)``; empty where nothing is."""
+    """Which groups of moves belong together, in the plan's order: ``empty node-3 (5 moves)``; empty if there are none."""
     made = [(each.plugin, each.proposal) for each in plan.moves if each.proposal is not UNSET]
     sizes = {(plugin, proposal.purpose): proposal.moves for plugin, proposal in made}
     return some([f"{purpose} ({counted(moves, 'move')})" for (_, purpose), moves in sizes.items()], _MOST)
@@ -73,7 +73,7 @@ def levels(plan: Plan) -> bool:
 
 
 def _spreads(plan: Plan) -> list[tuple[str, float, float]]:
-    """The spreads as they are shown."""
+    """The spreads, rounded as displayed."""
     load = plan.summary.utilisation
     names = sorted(load.before.keys() & load.after.keys(), key=resource_order)
     return [(name, round(load.before[name].spread, 2), round(load.after[name].spread, 2)) for name in names]

@@ -1,4 +1,4 @@
-"""``restow schedule --pod``: one pod, node by node: what every plugin gives the nodes that fit, and who is against the rest."""
+"""``restow schedule --pod``: one pod, node by node: the scores of the nodes that fit, and why the others do not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
-#: What is said of nodes that a PreFilter result leaves out: no single plugin rejects them.
+#: The name for a PreFilter result that excludes nodes: no single plugin rejects them.
 _PREFILTER: Final = "PreFilter"
 
 _MOST_SCORED: Final = 12
@@ -41,7 +41,7 @@ _WORD: Final = re.compile(r"[A-Z]+[a-z0-9]*|[^A-Z]+")
 class Aside:
     """What else to know about a decision."""
 
-    #: How many pods the queue holds before the pod: what they would leave is not looked at.
+    #: How many pods the queue holds before the pod; where they would go is not considered.
     ahead: int = 0
     #: How many nodes could win, whichever of them kube-scheduler happens to score.
     could_win: int = 0

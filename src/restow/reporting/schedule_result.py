@@ -39,7 +39,7 @@ class NodeRejection(Struct, frozen=True):
 
 
 class PodOutcome(Struct, frozen=True, rename="camel"):
-    """What the scheduler says of one pod."""
+    """The scheduler's decision about one pod."""
 
     pod: PodRef
     #: Where the pod goes: the first of ``best``.

@@ -1,4 +1,4 @@
-"""What a schedule says about each pod, as rows for people, with what the reports have in common.
+"""The results of a schedule, as rows for display, with what the reports have in common.
 
 A row holds a few words; decisions about thousands of pods and nodes are not kept.
 """

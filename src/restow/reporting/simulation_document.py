@@ -94,7 +94,7 @@ class WorkloadTotals(Struct, frozen=True, rename="camel"):
 
 
 class BudgetTotals(Struct, frozen=True, rename="camel"):
-    """A PodDisruptionBudget that let none of its pods go at some time, and for how many seconds."""
+    """A PodDisruptionBudget that at some time allowed no eviction, and for how many seconds."""
 
     budget: str
     zero_seconds: float

@@ -1,4 +1,4 @@
-"""From a run that is over to the document about it; times become seconds, and names what a scenario calls things."""
+"""From a finished run to its document; times become seconds, and objects get the scenario's names."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _plain(value: Any) -> str:
 
 
 def made_eviction(eviction: EvictedPod) -> MadeEviction:
-    """Return what the document says of an eviction."""
+    """Return an eviction as the document has it."""
     return MadeEviction(
         at=_seconds(eviction.time),
         pod="/".join(eviction.pod.key),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from restow.descheduling.plan import Move
 
-#: No node that could win is shown as if it could not, and none of several as if no other could.
+#: The smallest probability displayed: a node that could win never shows 0, and one of several never shows 1.
 _LEAST: Final = 0.01
 _MOST: Final = 0.99
 
@@ -52,7 +52,7 @@ def differs(moves: Sequence[Move]) -> bool:
 def landing(move: Move) -> str:
     """Return where a move leads: ``node-4``, ``node-4 0.38``, ``node-4 steered``, ``one of 7 nodes``.
 
-    ``cleared`` stands for a pod that is over and only taken away, a dash where landings are not predicted.
+    ``cleared`` is a terminated pod that is only removed, a dash means that landings are not predicted.
     """
     if move.target is None:
         return "cleared" if move.certainty else "-"
@@ -99,7 +99,7 @@ def _gains(moves: Sequence[Move]) -> str:
 
 
 def targets(moves: Sequence[Move]) -> str:
-    """Count the targets by how sure they are: ``4 targets certain, 23 open``; a pod that is only taken away has none."""
+    """Count the targets by how sure they are: ``4 targets certain, 23 open``; a pod that is only removed has none."""
     counts = Counter(map(target_kind, moves))
     placed = [kind for kind in TargetKind if counts[kind] and kind != TargetKind.NONE]
     parts = [f"{counts[kind]:,}{_noun(counts[kind]) if kind == placed[0] else ''} {kind}" for kind in placed]

@@ -75,7 +75,7 @@ def header_lines(report: PlanReport, width: int) -> Iterator[Text]:
 
 
 def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
-    """Yield a label and what it stands for, as many parts on a line as fit."""
+    """Yield a label and its parts, as many on a line as fit."""
     room = width - _LABEL - len(GAP)
     lines: list[str] = []
     for part in parts:

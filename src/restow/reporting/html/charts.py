@@ -117,7 +117,7 @@ def _steps(numbers: Sequence[float], every: float, axis: Axis, scale: ValueScale
 
 
 def _moments(lines: Sequence[Line], every: float, axis: Axis) -> Iterator[Markup]:
-    """What a mouse finds: the numbers of each stretch in which none of them changes."""
+    """Tooltips: the numbers of each stretch in which none of them changes."""
     rows = list(zip(*(each.numbers for each in lines), strict=True))
     begin = 0
     for index in range(1, len(rows) + 1):
