@@ -21,7 +21,7 @@ from restow.descheduling.plan import (
     Utilisation,
 )
 from restow.policies.codes import Certainty, Placement, Stage
-from restow.reporting.report import PlanReport, PolicyView
+from restow.reporting.report import PolicyView, Report
 
 GI = 1024**3
 
@@ -133,12 +133,12 @@ def a_report(
     problems: tuple[Remark, ...] = (),
     notes: tuple[str, ...] = (),
     bundled: bool = False,
-) -> PlanReport:
+) -> Report:
     """A report whose summary follows from its parts."""
     pods = sum(load.pods_before for load in loads)
     summary = Summary(len(loads), pods, 2 if loads else 0, len(moves), len(refusals), _utilisation(loads))
     metadata = PlanMetadata("2026-03-01T12:00:00Z", placement, "0.1.0")
-    return PlanReport(
+    return Report(
         plan=Plan(metadata, moves, refusals, summary, problems),
         count_loads=lambda: loads,
         sources="cluster.json, 0.1 s",
@@ -184,7 +184,7 @@ SMALL_REFUSALS = (
 )
 
 
-def small_report() -> PlanReport:
+def small_report() -> Report:
     """Three certain moves, fourteen refusals of thirteen pods, six nodes."""
     return a_report(
         (
@@ -203,14 +203,14 @@ def small_report() -> PlanReport:
     )
 
 
-def upstream_report() -> PlanReport:
+def upstream_report() -> Report:
     """The same cluster as evictions without targets."""
     moves = tuple(a_move(pod, ("node-1", None)) for pod in ("shop/web-7f9c5d8b44-x2k9q", "shop/web-7f9c5d8b44-9qdmz"))
     loads = (a_load("node-1", (78, 50), (60, 40)), *SMALL_LOADS[2:3])
     return a_report(moves, SMALL_REFUSALS[:3], loads, placement="upstream")
 
 
-def large_report(nodes: int = 5000, moves: int = 40_000, refusals: int = 60_000) -> PlanReport:
+def large_report(nodes: int = 5000, moves: int = 40_000, refusals: int = 60_000) -> Report:
     """As many of each as asked for, always the same ones."""
     random = Random(7)
     names = [f"ip-10-{each // 250}-{each % 250}-{each % 17}.eu-west-1.compute.internal" for each in range(nodes)]

@@ -15,7 +15,7 @@ from restow.reporting.answer import obstacles, stays
 from restow.reporting.html.page import render_html
 from restow.reporting.json import render_json
 from restow.reporting.purpose import made_together, not_done, wanted
-from restow.reporting.report import PlanReport
+from restow.reporting.report import Report
 
 EMPTY_1 = MadeProposal("empty node-1", 2, "certain", 1.0)
 MOVES = tuple(
@@ -80,6 +80,6 @@ def test_the_document_names_all_pods_that_stay() -> None:
     }
 
 
-def document(report: PlanReport) -> dict[str, list[dict[str, dict[str, object]]]]:
+def document(report: Report) -> dict[str, list[dict[str, dict[str, object]]]]:
     found: dict[str, list[dict[str, dict[str, object]]]] = json.loads(b"".join(render_json(report.plan)))
     return found

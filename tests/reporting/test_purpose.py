@@ -10,14 +10,14 @@ from builders.plans import a_load, a_move, a_refusal, a_report, small_report, up
 from reporting.test_table import printed, printed_wide
 from restow.reporting.html.page import render_html
 from restow.reporting.purpose import balance, less_even, levels, wanted
-from restow.reporting.report import PlanReport
+from restow.reporting.report import Report
 
 TO_4 = ("node-1", "node-4")
 #: CPU was even, and is not any more.
 WORSE = (a_load("node-1", (54, 42), (50, 50)), a_load("node-2", (50, 62), (50, 50)))
 
 
-def a_worse_report(plugin: str = "LowNodeUtilization", moves: int = 12) -> PlanReport:
+def a_worse_report(plugin: str = "LowNodeUtilization", moves: int = 12) -> Report:
     """Many moves take 12 points of CPU off a node, and put more on another."""
     return a_report(tuple(a_move(f"a/{each}", TO_4, plugin=plugin) for each in range(moves)), (), WORSE)
 

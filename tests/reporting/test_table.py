@@ -28,7 +28,7 @@ from builders.plans import (
 from builders.plans import large_report as a_large_report
 from reporting.work import calls
 from restow.descheduling.plan import Remark
-from restow.reporting.report import PlanReport
+from restow.reporting.report import Report
 from restow.reporting.table import print_table
 from restow.reporting.wide import print_wide
 
@@ -45,32 +45,32 @@ def a_console(width: int = 80, *, terminal: bool = False) -> Console:
     )
 
 
-def printed(report: PlanReport, width: int = 80, *, terminal: bool = False) -> str:
+def printed(report: Report, width: int = 80, *, terminal: bool = False) -> str:
     console = a_console(width, terminal=terminal)
     print_table(report, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def printed_wide(report: PlanReport) -> str:
+def printed_wide(report: Report) -> str:
     console = a_console()
     print_wide(report, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def nothing_to_do() -> PlanReport:
+def nothing_to_do() -> Report:
     return a_report((), SMALL_REFUSALS, SMALL_LOADS)
 
 
-def could_not_work() -> PlanReport:
+def could_not_work() -> Report:
     problem = Remark(
         "default", "LowNodeUtilization", "no metrics for node-3; add NodeMetrics of metrics.k8s.io to the input"
     )
     return a_report((), (), SMALL_LOADS, problems=(problem,), notes=("2 pods have no owner.",), bundled=True)
 
 
-def unsure() -> PlanReport:
+def unsure() -> Report:
     moves = (
         a_move("shop/web-1", ("node-1", "node-4")),
         a_move(
@@ -80,7 +80,7 @@ def unsure() -> PlanReport:
     return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
 
 
-def steered_and_likely() -> PlanReport:
+def steered_and_likely() -> Report:
     """The names have domains that nobody needs to read, so 80 columns are few."""
     route = ("ip-10-0-17-181.eu-west-1.compute.internal", "ip-10-0-17-42.eu-west-1.compute.internal")
     moves = (
@@ -91,7 +91,7 @@ def steered_and_likely() -> PlanReport:
     return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
 
 
-def open_targets() -> PlanReport:
+def open_targets() -> Report:
     route = ("node-1", "node-4")
     moves = (
         a_steered_move("shop/web-1", route),
@@ -103,7 +103,7 @@ def open_targets() -> PlanReport:
     return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
 
 
-def every_kind_of_move_and_refusal() -> PlanReport:
+def every_kind_of_move_and_refusal() -> Report:
     moves = (
         a_move("shop/web-1", ("node-1", "node-4"), candidates=("node-4", "node-5", "node-6")),
         a_move("shop/web-2", ("node-1", "node-5"), certainty="possible", candidates=("node-1", "node-5")),
@@ -197,7 +197,7 @@ def test_a_plan_twice_as_large_is_no_more_than_twice_the_work() -> None:
     assert two < 2.2 * one
 
 
-def evictions_of(owner: str, count: int = 2, node: str = "worker-1.example.internal") -> PlanReport:
+def evictions_of(owner: str, count: int = 2, node: str = "worker-1.example.internal") -> Report:
     """Evictions of pods that the owner's name begins."""
     moves = (a_move(f"shop/recommendations-7f9c5d8b44-x2k9{at}", (node, None), owner=owner) for at in range(count))
     return a_report(tuple(moves), (), SMALL_LOADS, placement="upstream")
@@ -238,7 +238,7 @@ def test_of_many_moves_the_first_ones_are_shown(count: int, shown: int) -> None:
     assert (f"... and {count - shown} more" in text) == (count > shown)
 
 
-def nodes(count: int) -> PlanReport:
+def nodes(count: int) -> Report:
     loads = tuple(a_load(f"node-{at:02}", (at % 90, 50), (at % 70, 30)) for at in range(count))
     return a_report((a_move("shop/web-1", ("node-1", "node-2")),), (), loads)
 

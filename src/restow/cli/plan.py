@@ -149,7 +149,7 @@ def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int) 
     from restow.cli.output import write
     from restow.descheduling.planning import node_loads
     from restow.reporting.forms import form_named
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
     write_as, feedback = form_named(output), Terminal()
     planned = make(request, feedback)
@@ -166,5 +166,5 @@ def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int) 
     if output not in _ON_A_TERMINAL:
         notes += planned.missing
     loads, view = partial(node_loads, planned.cycle), policy_view(planned.context.policy)
-    write(write_as(PlanReport(plan, loads, origin, view, notes)))
+    write(write_as(Report(plan, loads, origin, view, notes)))
     return int(bool(plan.problems))

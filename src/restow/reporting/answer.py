@@ -17,7 +17,7 @@ from restow.reporting.wording import counted, percent, resource_order, resource_
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import NodeLoad, Plan
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
 _FEW_MOVES: Final = 20
@@ -95,7 +95,7 @@ def stays(plan: Plan) -> str:
     return f"{counts} ({counted(len(plan.refusals), 'refusal')})"
 
 
-def gain(report: PlanReport) -> str | None:
+def gain(report: Report) -> str | None:
     """Say what the plan takes off the nodes: ``3 moves take 31 points of CPU off node-2``; None if that is not much."""
     plan = report.plan
     if not predicts_load(plan):
@@ -103,7 +103,7 @@ def gain(report: PlanReport) -> str | None:
     return _relief(report) if len(plan.moves) <= _FEW_MOVES else _lower_peak(plan)
 
 
-def _relief(report: PlanReport) -> str | None:
+def _relief(report: Report) -> str | None:
     node, resource, points = _largest_relief(report.loads)
     if not points:
         return None

@@ -16,12 +16,12 @@ from restow.installed_packages import FAULTS, installed, load, taken, unusable
 from restow.kube.excerpts import described
 
 if TYPE_CHECKING:
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
     #: Gives text for a terminal, or a document in pieces, which is written as it is.
-    Form = Callable[[PlanReport], str | Iterable[bytes]]
+    Form = Callable[[Report], str | Iterable[bytes]]
 
-#: Other packages register a function under this entry point group, by the form's name: of a ``PlanReport``, giving text.
+#: Other packages register a function under this entry point group, by the form's name: of a ``Report``, giving text.
 ENTRY_POINTS: Final = "restow.outputs"
 
 _BUILT_IN: Final = {
@@ -60,7 +60,7 @@ def _form_of_a_package(name: str) -> Form:
     return partial(_document, name, offered)
 
 
-def _document(name: str, offered: Callable[[PlanReport], Any], report: PlanReport) -> tuple[bytes]:
+def _document(name: str, offered: Callable[[Report], Any], report: Report) -> tuple[bytes]:
     """A package's rendering of a report, in UTF-8; UnusablePackageError if it is not a text."""
     try:
         text = offered(report)

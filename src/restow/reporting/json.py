@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
     from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 _DIGITS: Final = 4
 #: The one character of ASCII that JSON leaves as it is and that does not print.
@@ -24,7 +24,7 @@ _DELETE: Final = b"\x7f"
 _HEAD = ("apiVersion", "kind", "metadata")
 
 
-def form(report: PlanReport) -> Iterator[bytes]:
+def form(report: Report) -> Iterator[bytes]:
     """Render ``-o json``."""
     return render_json(report.plan)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.descheduling.plan import NodeLoad, ResourceLoad
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 _LABEL: Final = 8
 _COLUMN_GAP: Final = 4
@@ -40,7 +40,7 @@ class _Change:
         return Text.assemble(self.before, (" -> ", "dim"), (self.after, self.style))
 
 
-def load_lines(report: PlanReport, width: int) -> Iterator[Text]:
+def load_lines(report: Report, width: int) -> Iterator[Text]:
     """Yield the section's lines: resources side by side, as many as fit; only the load before where none is predicted."""
     names = shown_resources(report)
     columns = [_column(report, each) for each in names]
@@ -57,20 +57,20 @@ def load_lines(report: PlanReport, width: int) -> Iterator[Text]:
         yield _line("nodes", [column[-1] for column in columns], columns)
 
 
-def _nodes_fit(report: PlanReport, width: int) -> bool:
+def _nodes_fit(report: Report, width: int) -> bool:
     """Whether a character a node fits below the figures of the two resources that matter most."""
     columns = [_column(report, each) for each in shown_resources(report)[:_MOST_PICTURED]]
     return len(report.loads) <= _MOST_BUCKETS and _width(columns) <= width
 
 
-def shown_resources(report: PlanReport) -> list[str]:
+def shown_resources(report: Report) -> list[str]:
     """Return the resources that any node has and any pod requests: CPU and memory first."""
     load = report.plan.summary.utilisation
     used = {name for side in (load.before, load.after) for name, each in side.items() if each.max > 0}
     return sorted(used & load.before.keys() & load.after.keys(), key=resource_order)
 
 
-def node_lines(report: PlanReport, width: int) -> Iterator[Text]:
+def node_lines(report: Report, width: int) -> Iterator[Text]:
     """Yield the nodes on lines of their own where they do not fit below the figures: in groups where they are many."""
     if _nodes_fit(report, width) or not shown_resources(report):
         return
@@ -95,7 +95,7 @@ def node_fractions(loads: tuple[NodeLoad, ...], resource: str) -> list[tuple[flo
     return [(before / allocatable, after / allocatable) for allocatable, before, after in having]
 
 
-def _column(report: PlanReport, resource: str) -> list[Text]:
+def _column(report: Report, resource: str) -> list[Text]:
     load = report.plan.summary.utilisation
     known = predicts_load(report.plan)
     changes = _figures(load.before[resource], load.after[resource], known=known)

@@ -31,7 +31,7 @@ class PolicyView:
 
 
 @dataclass(frozen=True)
-class PlanReport:
+class Report:
     """A plan with its context; ``notes`` are sentences for the reader that are no part of the plan."""
 
     plan: Plan

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from restow.descheduling.plan import Plan
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 _MOST_GROUPS: Final = 8
 _NARROWEST_MESSAGE: Final = 20
@@ -36,12 +36,12 @@ _LABEL: Final = 7
 _PART_GAP: Final = "   "
 
 
-def form(report: PlanReport) -> str:
+def form(report: Report) -> str:
     """Render ``-o table``."""
     return shown(partial(print_table, report))
 
 
-def print_table(report: PlanReport, console: Console) -> None:
+def print_table(report: Report, console: Console) -> None:
     """Print the report, cut to the console's width."""
     plan, width = report.plan, console.width
     sections = (
@@ -63,7 +63,7 @@ def print_sections(sections: Iterable[Iterable[Text]], console: Console) -> None
         console.print(*([Text()] if index else []), *lines, sep="\n", soft_wrap=True, highlight=False)
 
 
-def header_lines(report: PlanReport, width: int) -> Iterator[Text]:
+def header_lines(report: Report, width: int) -> Iterator[Text]:
     """Say which cluster, which policy, which placement."""
     summary, policy = report.plan.summary, report.policy
     pending = f" ({summary.pending_pods:,} pending)" if summary.pending_pods else ""
@@ -134,7 +134,7 @@ def _group_lines(plan: Plan, width: int) -> Iterator[Text]:
         yield from total_line("not done", not_done(plan), width)
 
 
-def problem_lines(report: PlanReport, width: int) -> Iterator[Text]:
+def problem_lines(report: Report, width: int) -> Iterator[Text]:
     """Name strategies that could not work, and the run's notes."""
     sentences = [
         *(("problem", each) for each in problem_sentences(report.plan)),
@@ -146,7 +146,7 @@ def problem_lines(report: PlanReport, width: int) -> Iterator[Text]:
             yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "yellow"), line)
 
 
-def _next_commands(report: PlanReport, width: int) -> Iterator[Text]:
+def _next_commands(report: Report, width: int) -> Iterator[Text]:
     listed = "every move and refusal in full" if report.plan.moves else "every refusal in full"
     commands = {
         f"restow explain pod {_example(report.plan)} ...": "why it is refused" if report.plan.refusals else None,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from restow.descheduling.plan import MeasuredUsage, Move, Plan, Refusal
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 _MOVE_HEADER = (
     "#",
@@ -43,12 +43,12 @@ _USAGE_HEADER = ("NODE", "USAGE", "NEWEST SAMPLE", "SAMPLES")
 _UNCUT = 10_000
 
 
-def form(report: PlanReport) -> str:
+def form(report: Report) -> str:
     """Render ``-o wide``."""
     return shown(partial(print_wide, report))
 
 
-def print_wide(report: PlanReport, console: Console) -> None:
+def print_wide(report: Report, console: Console) -> None:
     """Print the report; lines are as long as they need to be."""
     plan = report.plan
     sections = (

@@ -11,10 +11,10 @@ from restow.reporting.json import document
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Plan
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 
-def form(report: PlanReport) -> tuple[bytes]:
+def form(report: Report) -> tuple[bytes]:
     """Render ``-o yaml``."""
     return (render_yaml(report.plan).encode(),)
 

@@ -26,7 +26,7 @@ from reporting.work import calls
 from restow.descheduling.plan import Remark
 from restow.reporting.html.page import render_html
 from restow.reporting.json import compact_json, document
-from restow.reporting.report import PlanReport
+from restow.reporting.report import Report
 
 VOID = {"meta", "input"}
 
@@ -74,11 +74,11 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.tags if name == tag and attributes.items() <= attrs.items()]
 
 
-def page(report: PlanReport) -> Page:
+def page(report: Report) -> Page:
     return Page(render_html(report))
 
 
-def nothing_to_do() -> PlanReport:
+def nothing_to_do() -> Report:
     problem = Remark("default", "LowNodeUtilization", "no metrics for node-3")
     return a_report((), SMALL_REFUSALS, SMALL_LOADS, problems=(problem,), notes=("Note this.",), bundled=True)
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from restow.descheduling.plan import Plan
     from restow.reporting.answer import Imbalance
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 
-def answer(report: PlanReport) -> Markup:
+def answer(report: Report) -> Markup:
     """Write the page's header."""
     plan = report.plan
     made = (f"restow plan, {plan.metadata.placement} placement", report.sources, plan.metadata.generated_at)
@@ -46,7 +46,7 @@ def answer(report: PlanReport) -> Markup:
     )
 
 
-def _sentence(report: PlanReport) -> str:
+def _sentence(report: Report) -> str:
     """What moves and why; what that gains only where a strategy asked for it and no resource pays for it."""
     plan = report.plan
     if not plan.moves:
@@ -60,7 +60,7 @@ def _sentence(report: PlanReport) -> str:
     return "; ".join([details, *worse])
 
 
-def _second_sentence(report: PlanReport) -> str:
+def _second_sentence(report: Report) -> str:
     plan = report.plan
     sentences = [f"{stays(plan)}.", *obstacles(plan)] if plan.refusals else []
     if plan.moves:
@@ -108,7 +108,7 @@ def _compared(found: Imbalance) -> str:
     return "lower than before" if found.after < found.before else "higher than before"
 
 
-def _attention(report: PlanReport) -> Markup:
+def _attention(report: Report) -> Markup:
     sentences = [*problem_sentences(report.plan), *note_sentences(report.plan), *report.notes]
     if not sentences:
         return EMPTY

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.descheduling.plan import NodeLoad
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 MOST_CARDS: Final = 200
 
 _ROOMY: Final = 48
 
 
-def cluster(report: PlanReport) -> Markup:
+def cluster(report: Report) -> Markup:
     """Write the section; its controls stay hidden until the page's script shows them."""
     few = len(report.loads) <= MOST_CARDS
     picture = _node_cards(report) if few else heat_map(report)
@@ -31,14 +31,14 @@ def cluster(report: PlanReport) -> Markup:
     return section("cluster", "Cluster", _facts(report), controls, tag("div", picture, class_="picture"))
 
 
-def _facts(report: PlanReport) -> Markup:
+def _facts(report: Report) -> Markup:
     summary = report.plan.summary
     pending = f" ({summary.pending_pods:,} pending)" if summary.pending_pods else ""
     facts = f"{counted(summary.nodes, 'node')}, {counted(summary.pods, 'pod')}{pending}. "
     return tag("p", text(facts + _reading(report)), class_="dim")
 
 
-def _reading(report: PlanReport) -> str:
+def _reading(report: Report) -> str:
     """Say what the two shapes of a bar mean; a heat map has its own legend."""
     if len(report.loads) > MOST_CARDS:
         return ""
@@ -54,7 +54,7 @@ def _sorting() -> Markup:
     return tag("label", text("Sort nodes by "), tag("select", *options, id="node-order"))
 
 
-def _stepper(report: PlanReport) -> Markup:
+def _stepper(report: Report) -> Markup:
     if not report.plan.moves:
         return EMPTY
     one = "move" if predicts(report.plan) else "eviction"
@@ -68,7 +68,7 @@ def _stepper(report: PlanReport) -> Markup:
     )
 
 
-def _node_cards(report: PlanReport) -> Markup:
+def _node_cards(report: Report) -> Markup:
     """Write the list of nodes, by name."""
     leaving = Counter(each.source for each in report.plan.moves)
     arriving = Counter(each.target for each in report.plan.moves)

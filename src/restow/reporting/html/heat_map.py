@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from restow.descheduling.plan import NodeLoad
-    from restow.reporting.report import PlanReport
+    from restow.reporting.report import Report
 
 COLUMNS: Final = 64
 _LEVELS: Final = 10
@@ -30,7 +30,7 @@ _SIDES: Final = ("before", "after")
 _Cell = tuple[int, float, float]
 
 
-def heat_map(report: PlanReport) -> Markup:
+def heat_map(report: Report) -> Markup:
     """Write the blocks of every zone, for CPU and memory."""
     blocks = [
         tag("h3", text(resource_title(resource))) + joined(_zones(report, resource))
@@ -39,7 +39,7 @@ def heat_map(report: PlanReport) -> Markup:
     return tag("div", _legend(), *map(Markup, blocks), class_="heat")
 
 
-def heat_data(report: PlanReport) -> bytes:
+def heat_data(report: Report) -> bytes:
     """Return what the page's script needs to name a cell: node names, and each block's cells in order."""
     blocks = {
         resource: {zone: list(map(_in_percent, cells)) for zone, cells in _cells_by_zone(report.loads, resource)}
@@ -63,7 +63,7 @@ def _cells_by_zone(loads: Iterable[NodeLoad], resource: str) -> list[tuple[str, 
     return [(zone, sorted(cells, key=lambda each: (-each[1], each[0]))) for zone, cells in sorted(zones.items())]
 
 
-def _zones(report: PlanReport, resource: str) -> Iterator[Markup]:
+def _zones(report: Report, resource: str) -> Iterator[Markup]:
     sides = _SIDES if predicts_load(report.plan) else _SIDES[:1]
     for zone, cells in _cells_by_zone(report.loads, resource):
         caption = _caption(zone, cells, sides)

@@ -23,23 +23,23 @@ from restow.reporting.wide import usage_title
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import MeasuredUsage, Plan
-    from restow.reporting.report import PlanReport, PolicyView
+    from restow.reporting.report import PolicyView, Report
 
 _HEADS = ("Node", "Usage", "Newest sample", "Samples")
 
 
-def form(report: PlanReport) -> tuple[bytes]:
+def form(report: Report) -> tuple[bytes]:
     """Render ``-o html``."""
     return (render_html(report).encode(),)
 
 
-def render_html(report: PlanReport) -> str:
+def render_html(report: Report) -> str:
     """Return the page; the same report gives the same text."""
     title = f"{headline(report.plan)} - restow plan"
     return whole_page(title, _content(report), ["style.css"], "script.js")
 
 
-def _content(report: PlanReport) -> tuple[Markup, ...]:
+def _content(report: Report) -> tuple[Markup, ...]:
     decided = (cluster(report), moves(report.plan), refusals(report.plan), _usage(report.plan))
     main = (*decided, _policy(report.policy), _versions(report))
     data = _data("plan", compact_json(document(report.plan)))
@@ -47,7 +47,7 @@ def _content(report: PlanReport) -> tuple[Markup, ...]:
     return answer(report), contents(_places(report)), tag("main", *main), data, heat
 
 
-def _places(report: PlanReport) -> dict[str, str]:
+def _places(report: Report) -> dict[str, str]:
     moving = "Moves" if predicts(report.plan) else "Evictions"
     places = {"cluster": "Cluster", "moves": moving, "stays": "Refusals"}
     places |= {"usage": "Usage"} if report.plan.usage else {}
@@ -95,12 +95,12 @@ def _policy_line(line: str) -> Markup:
     return text(line)
 
 
-def _versions(report: PlanReport) -> Markup:
+def _versions(report: Report) -> Markup:
     """Write what made the page, and from what."""
     return section("versions", "Versions", facts(_facts(report)))
 
 
-def _facts(report: PlanReport) -> dict[str, str]:
+def _facts(report: Report) -> dict[str, str]:
     plan = report.plan
     known = {
         "restow": plan.metadata.restow_version,
