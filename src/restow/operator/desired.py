@@ -36,7 +36,7 @@ class Desired:
     action: Action
     #: The text of the policy; empty unless the action is to apply it.
     policy: str = ""
-    #: Whether nodes may have soft taints; if not, they are removed when a policy is applied or removed.
+    #: Whether nodes may have soft taints; if not, they are removed when a policy is applied, or when there is none any more.
     soft_taints: bool = False
     #: In an order in which they can be created.
     objects: tuple[Object, ...] = ()
