@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-#: Of so many problems of one input each is printed. Nobody reads more.
+#: How many problems of one input are printed.
 MOST_PROBLEMS: Final = 50
 
 _Problem = TypeVar("_Problem")
@@ -16,7 +16,7 @@ class InputError(Exception):
 
     def __init__(self, *sentences: str) -> None:
         super().__init__(*sentences)
-        #: One a line. Line feeds within a sentence are somebody's input.
+        #: One per line. Line feeds within a sentence come from the input.
         self.sentences = sentences
 
     def __str__(self) -> str:

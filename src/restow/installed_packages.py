@@ -1,7 +1,7 @@
 """What other packages add to restow, found by their entry points: each by its name, in the group of its kind.
 
-A package is imported when somebody names what it adds, so one that is broken does no harm where nobody uses it. Whatever
-is wrong with it is told in one sentence that names the entry point.
+A package is imported only when what it adds is used, so a broken one does no harm elsewhere. Whatever is wrong with it
+is reported in one sentence that names the entry point.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from restow.kube.excerpts import described
 
 T = TypeVar("T")
 
-#: Whatever the code of a package raises, also where it wants to end the process.
+#: Everything that a package's code may raise, including attempts to end the process.
 FAULTS = (Exception, SystemExit)
 
 
 class UnusablePackageError(InputError):
-    """A package is at fault, and not what somebody wrote; each sentence names what it adds."""
+    """A package is at fault, not the user's input; each sentence names what the package adds."""
 
 
 @cache

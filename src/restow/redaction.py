@@ -1,7 +1,7 @@
-"""Nothing that opens a door is shown, wherever it comes from: the text of an error, a URL, a flag.
+"""Credentials are never shown, wherever they come from: the text of an error, a URL, a flag.
 
-Whatever is written for people passes here: lines on stderr, logs, events. ``without_password`` is for a text that is
-known to be a URL, where a password may hold what would end it in prose.
+All text for people passes here: lines on stderr, logs, events. ``without_password`` is for a text that is known to be a
+URL, where a password may contain characters that would end it in prose.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from restow.plain_text import printable
 HIDDEN: Final = "[hidden]"
 
 _NAMES: Final = re.compile(r"token|password|passwd|authorization|private.?key|client.?secret|credential", re.IGNORECASE)
-#: Lengths are limited where something could begin anywhere: a long text that somebody made up would take hours.
+#: Lengths are limited where a match could begin anywhere: a long crafted text would take hours.
 _VALUES: Final = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
     # A JSON web token, such as those of service accounts.
     (re.compile(r"\beyJ[\w-]{8,2048}\.[\w-]+\.[\w-]*"), HIDDEN),
-    # A password may hold an @ or a / that nobody encoded: it ends at the last @ of the word.
+    # A password may contain an unencoded @ or /: it ends at the last @ of the word.
     (re.compile(r"://(?:[^\s/:@]{0,256}:\S{0,1024}|[^\s/@]{1,1024})@"), f"://{HIDDEN}@"),
     (
         re.compile(r"\b((?:access_|id_|refresh_)?token|password|client_secret)=[^\s&\"]+", re.IGNORECASE),
@@ -43,10 +43,10 @@ def without_password(url: str) -> str:
 
 
 def public_line(text: str) -> str:
-    """Return a text as one line that anybody may see: without secrets and without what does not print."""
+    """Return a text as one public line: without secrets and unprintable characters."""
     return printable(without_secrets(text))
 
 
 def names_a_secret(key: str) -> bool:
-    """Whether what goes by a name is not for anybody to read."""
+    """Whether the value of a key with this name has to be hidden."""
     return _NAMES.search(key) is not None

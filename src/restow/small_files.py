@@ -1,4 +1,4 @@
-"""Files that are small, whatever they are: policies and configurations, not clusters.
+"""Files that have to be small, such as policies and configurations, unlike clusters.
 
 A path may name a device that never ends, or a dump; neither is read to its end.
 """

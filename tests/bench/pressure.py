@@ -25,15 +25,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from client.double import Answer, a_double, an_answer, an_api
 from restow.client.leadership import always
 from restow.kube.duration import MINUTE
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import Rounds
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.troubles import Status
-from restow.pressure.view import View
+from restow.pressure.view import PressureView
 from restow.pressure.writing import Writer
 from restow.reporting.html.pressure import render_pressure
 from restow.running.background import background
@@ -102,7 +102,7 @@ def serve(nodes: int, told: Connection) -> None:
 async def measure(url: str, rules: int, times: int) -> dict[str, float]:
     """Seconds of the processor and bytes, by name."""
     queries = tuple(Rule(f"rule-{number}", f"metric_{number}", 0.8, clear=0.7) for number in range(rules))
-    criteria = Criteria(queries, Mark(), 0.5, Patience(5 * MINUTE))
+    criteria = Criteria(queries, Mark(), 0.5, MissingDataPolicy(5 * MINUTE))
     async with an_api(url) as api:
         log, metrics = Log(sys.stderr), PressureMetrics()
         log.info = lambda *_, **__: None  # type: ignore[method-assign]
@@ -114,7 +114,7 @@ async def measure(url: str, rules: int, times: int) -> dict[str, float]:
             writer=Writer(api, criteria.mark, log, metrics, dry_run=False),
             interval=10.0,
             stopping=asyncio.Event(),
-            status=Status(10.0),
+            status=DependencyStatus(10.0),
             metrics=metrics,
             log=log,
             watchdog=Watchdog(),
@@ -123,7 +123,7 @@ async def measure(url: str, rules: int, times: int) -> dict[str, float]:
             await nodes.listed.wait()
             took = [await _seconds(rounds) for _ in range(times + 1)]
         assert rounds.situation is not None
-        view = View(
+        view = PressureView(
             criteria,
             rounds.situation,
             rounds.history,

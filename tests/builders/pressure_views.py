@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
 from restow.pressure.nodes import MarkedNode, NodeMetadata
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria, History, assess, positions_among
-from restow.pressure.view import View
+from restow.pressure.view import PressureView
 
 RULES = (
     Rule("cpu", '1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m]))', 0.8, clear=0.6),
@@ -19,10 +19,10 @@ RULES = (
 )
 
 
-def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int = 1, **changes: object) -> View:
+def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int = 1, **changes: object) -> PressureView:
     """After so many minutes; the first nodes are over the first rule, the last ones have no sample of the second."""
     known = [MarkedNode(NodeMetadata(name=f"node-{number:04}", uid=str(number))) for number in range(nodes)]
-    criteria = Criteria(RULES, Mark(), 0.5, Patience(5 * MINUTE))
+    criteria = Criteria(RULES, Mark(), 0.5, MissingDataPolicy(5 * MINUTE))
     history, situation = History.empty(len(RULES)), None
     for minute in range(minutes):
         before = situation
@@ -40,15 +40,15 @@ def a_view(nodes: int = 12, *, minutes: int = 60, pressed: int = 2, silent: int 
         "now": (minutes - 1) * MINUTE + 4_000_000_000,
         "interval": 10.0,
     }
-    return View(**(shown | changes))  # type: ignore[arg-type]
+    return PressureView(**(shown | changes))  # type: ignore[arg-type]
 
 
-def _answers(nodes: int, pressed: int, silent: int, minute: int) -> list[Answer]:
+def _answers(nodes: int, pressed: int, silent: int, minute: int) -> list[InstantVector]:
     waves = 0.15 * np.sin((np.arange(nodes) + minute) / 5)
     cpu = np.where(np.arange(nodes) < pressed, 0.7 + minute / 300, 0.4) + waves / 3
     memory = 6e9 * (1 - 0.5 * np.abs(waves) / 0.15)
-    first = tuple(Sample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(cpu))
+    first = tuple(VectorSample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(cpu))
     second = tuple(
-        Sample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(memory[: nodes - silent])
+        VectorSample(f"node-{number:04}", float(value), 0.0) for number, value in enumerate(memory[: nodes - silent])
     )
-    return [Answer(first, 0.0), Answer(second, 0.0)]
+    return [InstantVector(first, 0.0), InstantVector(second, 0.0)]

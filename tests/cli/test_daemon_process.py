@@ -7,7 +7,7 @@ import pytest
 from restow.cli.daemon_process import run_daemon
 from restow.client.errors import ClientError
 from restow.errors import InputError
-from restow.off_loop import EndlessError
+from restow.in_thread import EndlessError
 
 
 async def ended_by(error: Exception | None) -> None:

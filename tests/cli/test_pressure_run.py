@@ -14,11 +14,11 @@ from restow.client.leadership import Timing
 from restow.errors import InputError
 from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.daemon import PressureSettings
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
 from restow.running.logs import Log
 from restow.running.settings import LeaseSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 
 RULES = "Rulename: {cpu: {Promsql: up, Threshold: 0.8}}"
@@ -56,7 +56,7 @@ def test_short_options_as_go_takes_them(rules: str, spelling: list[str]) -> None
 
 def test_defaults(rules: str) -> None:
     found = settings("-prom", "http://p", "-r", rules)
-    assert found.criteria.patience == Patience(5 * MINUTE, "clear")
+    assert found.criteria.missing_data == MissingDataPolicy(5 * MINUTE, "clear")
     assert (found.criteria.mark, found.criteria.most) == (Mark("status", "presure"), 0.5)
     assert (found.interval, found.dry_run, found.lease) == (10.0, False, None)
 
@@ -73,11 +73,11 @@ def test_everything_else(rules: str, tmp_path: Path) -> None:
     lease = ["--leader-elect-lease-duration=30s", "--leader-elect-renew-deadline=20s", "--leader-elect-retry-period=5s"]
     pages = ["--listen=[::1]:1", "--tls-cert-file=a", "--tls-private-key-file=b"]
     found = settings("-prom", "http://p", "-r", rules, *given, *lease, *pages)
-    assert found.criteria.patience == Patience(60 * SECOND, "stay")
+    assert found.criteria.missing_data == MissingDataPolicy(60 * SECOND, "stay")
     assert (found.criteria.mark, found.criteria.most, found.dry_run) == (Mark("load", "hot"), 1.0, True)
     assert found.lease == LeaseSettings(name="restow-pressure", timing=Timing(30, 20, 5))
     assert found.listening is not None
-    assert found.listening.endpoint == Endpoint("::1", 1, origin="--listen")
+    assert found.listening.endpoint == ListenAddress("::1", 1, origin="--listen")
     assert found.listening.certificate == KeyPair(Path("a"), Path("b"))
     assert settings("-prom", "http://p", "-r", rules, "--listen=").listening is None
 

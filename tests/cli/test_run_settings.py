@@ -13,7 +13,7 @@ from restow.client.leadership import Timing
 from restow.kube.duration import SECOND
 from restow.policies.fallbacks import Fallbacks
 from restow.running.settings import ApiSettings, CycleSettings, LeaseSettings, TracesSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 
 
@@ -22,7 +22,7 @@ def test_no_flags_are_one_cycle_that_is_served_and_holds_no_lease() -> None:
     assert (settings.api, settings.cycles) == (ApiSettings(), CycleSettings())
     assert (settings.lease, settings.traces, settings.namespace) == (None, None, "kube-system")
     assert settings.https is not None
-    assert settings.https.endpoint == Endpoint("0.0.0.0", 10258)
+    assert settings.https.endpoint == ListenAddress("0.0.0.0", 10258)
     assert (settings.https.metrics, tuple(settings.https.certificates)) == (True, ())
     assert settings.https.tls.minimum is ssl.TLSVersion.TLSv1_2
 
@@ -45,7 +45,7 @@ def test_the_server() -> None:
     )
     https = settings_of(flags).https
     assert https is not None
-    assert https.endpoint == Endpoint("::1", 1, share_port=True)
+    assert https.endpoint == ListenAddress("::1", 1, share_port=True)
     assert not https.metrics
     assert https.certificates == (KeyPair(Path("a"), Path("b")), KeyPair(Path("c"), Path("d"), ("x",)))
     assert https.tls.minimum is ssl.TLSVersion.TLSv1_3

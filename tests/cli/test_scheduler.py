@@ -19,7 +19,7 @@ from restow.scheduler.settings import SchedulerSettings
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.queueing.backoff import BackoffSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 
 KUBE_SCHEDULER = """
 allow-metric-labels allow-metric-labels-manifest authentication-kubeconfig authentication-skip-lookup
@@ -53,7 +53,7 @@ def test_the_defaults_are_kube_schedulers_but_for_the_name() -> None:
     assert settings.lease == LeaseSettings(name="my-scheduler", timing=Timing(15.0, 10.0, 2.0))
     assert settings.namespace == "kube-system"
     assert settings.https is not None
-    assert settings.https.endpoint == Endpoint("0.0.0.0", 10259)
+    assert settings.https.endpoint == ListenAddress("0.0.0.0", 10259)
     assert flags().scheduler_name == "my-scheduler"
 
 
@@ -72,7 +72,7 @@ def test_it_is_called_as_kube_scheduler_is() -> None:
 
     assert (settings.api.kubeconfig, settings.lease) == ("F", None)
     assert settings.https is not None
-    assert settings.https.endpoint == Endpoint("127.0.0.1", 7)
+    assert settings.https.endpoint == ListenAddress("127.0.0.1", 7)
     check(given)
     assert list(ignored_flags(given)) == []
 

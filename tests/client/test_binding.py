@@ -6,13 +6,13 @@ import pytest
 
 from client.double import Answer, Double, a_status, an_answer
 from restow.client.binding import (
+    BindingRefused,
+    BindingUnanswered,
     Bound,
     Elsewhere,
-    Gone,
     ObjectRef,
     Outcome,
-    Refused,
-    Unanswered,
+    PodGone,
     bind,
     claim_volume,
     select_node,
@@ -58,25 +58,25 @@ async def test_the_binding_names_the_uid_and_the_node(api: Api, double: Double) 
             (LOST, a_status(409, message=ASSIGNED)), a_pod("n2"), Elsewhere("n2", ASSIGNED), id="lost, and others came"
         ),
         pytest.param((a_status(409, message=ASSIGNED),), a_pod("n2"), Elsewhere("n2", ASSIGNED), id="others came"),
-        pytest.param((a_status(409, message="uid"),), a_pod("n1", "u2"), Gone("uid"), id="another pod of that name"),
+        pytest.param((a_status(409, message="uid"),), a_pod("n1", "u2"), PodGone("uid"), id="another pod of that name"),
         pytest.param(
             (a_status(409, message="deleted"),),
             a_pod(None, deletionTimestamp="2023-11-14T22:13:20Z"),
-            Gone("deleted"),
+            PodGone("deleted"),
             id="on its way out",
         ),
-        pytest.param((a_status(409, message="gates"),), a_pod(None), Refused("gates"), id="gated"),
-        pytest.param((a_status(404, message="gone"),), None, Gone("gone"), id="gone"),
-        pytest.param((a_status(409, message="?"),), LOST, Unanswered("?"), id="what it is now cannot be read"),
+        pytest.param((a_status(409, message="gates"),), a_pod(None), BindingRefused("gates"), id="gated"),
+        pytest.param((a_status(404, message="gone"),), None, PodGone("gone"), id="gone"),
+        pytest.param((a_status(409, message="?"),), LOST, BindingUnanswered("?"), id="what it is now cannot be read"),
         pytest.param((a_status(429, retry_after=1), DONE), None, Bound(), id="busy once"),
         pytest.param((a_status(503), DONE), None, Bound(), id="starting once"),
-        pytest.param((a_status(503, message="no"),), None, Refused("no"), id="unavailable for good"),
-        pytest.param((a_status(504, message="late"),), None, Unanswered("late"), id="late for good"),
-        pytest.param((a_status(422, message="bad"),), None, Refused("bad"), id="an object that is wrong"),
+        pytest.param((a_status(503, message="no"),), None, BindingRefused("no"), id="unavailable for good"),
+        pytest.param((a_status(504, message="late"),), None, BindingUnanswered("late"), id="late for good"),
+        pytest.param((a_status(422, message="bad"),), None, BindingRefused("bad"), id="an object that is wrong"),
         pytest.param(
             (a_status(403, message=FORBIDDEN),),
             None,
-            Refused(
+            BindingRefused(
                 "system:serviceaccount:dev:s may not create pods/binding; "
                 'add the rule {apiGroups: [""], resources: ["pods/binding"], verbs: [create]} to its ClusterRole'
             ),
@@ -97,7 +97,7 @@ async def test_answers(
 async def test_nobody_answers(api: Api, double: Double) -> None:
     double.answers("POST", PATH, LOST)
 
-    assert isinstance(await bind(api, POD, "n1", permit=always), Unanswered)
+    assert isinstance(await bind(api, POD, "n1", permit=always), BindingUnanswered)
 
 
 async def test_a_former_leader_binds_nothing(api: Api, double: Double) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from builders.hostile import HALF, OBEYED
 from client.double import Answer, Double, a_status, an_answer
-from restow.client.events import Loss, Occurrence, Recorder, Regarding
+from restow.client.events import EventRecorder, Loss, Occurrence, Regarding
 from restow.client.transport import Api
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -45,8 +45,8 @@ class Losses(Counter[Loss]):
         self.said.append(why)
 
 
-def recorder(api: Api, losses: Losses | None = None) -> Recorder:
-    return Recorder(api, "restow", "restow-host", (Losses() if losses is None else losses).note)
+def recorder(api: Api, losses: Losses | None = None) -> EventRecorder:
+    return EventRecorder(api, "restow", "restow-host", (Losses() if losses is None else losses).note)
 
 
 def later(double: Double) -> str:

@@ -9,15 +9,15 @@ from restow.client.credentials import Identity
 from restow.client.errors import NoCredentials, NotPermitted
 from restow.client.eviction import (
     AlreadyGone,
-    Blocked,
+    BudgetExhausted,
     Busy,
     Denied,
-    Evicted,
-    Failed,
+    EvictionAccepted,
+    EvictionFailed,
+    EvictionTarget,
+    EvictionUnanswered,
     Misconfigured,
     Outcome,
-    Target,
-    Unanswered,
     evict,
 )
 from restow.client.leadership import always
@@ -26,7 +26,7 @@ from restow.client.transport import Api
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 PATH = "/api/v1/namespaces/dev/pods/web-1/eviction"
-POD = Target("dev", "web-1", "u1")
+POD = EvictionTarget("dev", "web-1", "u1")
 DONE = an_answer({"kind": "Status", "status": "Success"}, 201)
 NO_ROOM = "Cannot evict pod as it would violate the pod's disruption budget."
 BUDGET = "The disruption budget web needs 6 healthy pods and has 6 currently"
@@ -47,7 +47,7 @@ RULE = '{apiGroups: [""], resources: ["pods/eviction"], verbs: [create]}'
 async def test_the_request_names_the_uid(api: Api, double: Double) -> None:
     double.answers("POST", PATH, DONE)
 
-    assert await evict(api, POD, permit=always) == Evicted()
+    assert await evict(api, POD, permit=always) == EvictionAccepted()
     assert double.asked[0].json == {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
@@ -73,7 +73,7 @@ async def test_grace_period_and_dry_run_are_passed_on(api: Api, double: Double) 
         pytest.param(a_status(409, message=RECREATED), AlreadyGone(RECREATED), id="another pod, told earlier"),
         pytest.param(
             a_status(429, message=NO_ROOM, causes=[{"reason": "DisruptionBudget", "message": BUDGET}]),
-            Blocked(NO_ROOM, BUDGET, None),
+            BudgetExhausted(NO_ROOM, BUDGET, None),
             id="no room in the budget",
         ),
         pytest.param(
@@ -83,18 +83,20 @@ async def test_grace_period_and_dry_run_are_passed_on(api: Api, double: Double) 
                 retryAfterSeconds=10,
                 causes=[{"reason": "DisruptionBudget", "message": "still being processed"}],
             ),
-            Blocked(NO_ROOM, "still being processed", 10),
+            BudgetExhausted(NO_ROOM, "still being processed", 10),
             id="the budget is not yet worked out",
         ),
         pytest.param(a_status(429, message="slow down", retry_after=1), Busy("slow down", 1), id="too many requests"),
         pytest.param(a_status(409, message=MODIFIED), Busy(MODIFIED, None), id="others used the budget"),
-        pytest.param(a_status(504, message="late"), Unanswered("late"), id="time-out in the server"),
-        pytest.param(a_status(502, message="bad gateway"), Unanswered("bad gateway"), id="a proxy heard no answer"),
+        pytest.param(a_status(504, message="late"), EvictionUnanswered("late"), id="time-out in the server"),
+        pytest.param(
+            a_status(502, message="bad gateway"), EvictionUnanswered("bad gateway"), id="a proxy heard no answer"
+        ),
         pytest.param(a_status(401, message="expired"), Busy("expired", None), id="credentials that have run out"),
         pytest.param(a_status(503, message="starting"), Busy("starting", None), id="server not ready"),
         pytest.param(a_status(500, message=SEVERAL), Misconfigured(SEVERAL), id="several budgets"),
-        pytest.param(a_status(500, message="oops"), Failed("oops", 500), id="server error"),
-        pytest.param(a_status(400, message="wrong"), Failed("wrong", 400), id="bad request"),
+        pytest.param(a_status(500, message="oops"), EvictionFailed("oops", 500), id="server error"),
+        pytest.param(a_status(400, message="wrong"), EvictionFailed("wrong", 400), id="bad request"),
         pytest.param(
             a_status(403, message=FORBIDDEN),
             Denied(
@@ -121,7 +123,7 @@ async def test_answers(api: Api, double: Double, answer: Answer, outcome: Outcom
 async def test_no_answer_is_an_outcome_too(api: Api, double: Double) -> None:
     double.answers("POST", PATH, Answer((), cut=True))
 
-    assert isinstance(await evict(api, POD, permit=always), Unanswered)
+    assert isinstance(await evict(api, POD, permit=always), EvictionUnanswered)
 
 
 async def test_a_former_leader_evicts_nothing(api: Api, double: Double) -> None:

@@ -15,7 +15,7 @@ from client.double import Answer as Reply
 from client.double import Double, a_double, an_answer
 from restow.client.connection import open_session
 from restow.client.errors import ClientError
-from restow.client.prometheus import QueryError, Sample, WrongFormError, prometheus_endpoint, query, query_history
+from restow.client.prometheus import QueryError, VectorSample, WrongFormError, prometheus_endpoint, query, query_history
 from restow.client.transport import Api
 from restow.errors import InputError
 
@@ -49,9 +49,9 @@ async def test_the_query_goes_out_unchanged_and_each_series_is_a_sample(double: 
     answer = await asked(double, promql)
 
     assert double.asked[0].params == {"query": promql}
-    assert answer.samples[0] == Sample("a:1", 0.25, 5.5)
+    assert answer.samples[0] == VectorSample("a:1", 0.25, 5.5)
     assert (answer.samples[1].instance, math.isnan(answer.samples[1].value)) == ("", True)
-    assert answer.samples[2] == Sample("b", math.inf, 6.0)
+    assert answer.samples[2] == VectorSample("b", math.inf, 6.0)
     assert answer.at == pytest.approx(1795219200, abs=2)
 
 
@@ -69,7 +69,7 @@ async def test_a_value_that_cannot_be_read_is_that_of_one_node(double: Double, k
         answer = await (query(prometheus, "up") if kind == "vector" else query_history(prometheus, "up", 3600, 60))
     unreadable, readable = answer.samples
     assert (unreadable.instance, math.isnan(unreadable.value)) == ("b", True)
-    assert readable == Sample("a", 0.5, 5.0)
+    assert readable == VectorSample("a", 0.5, 5.0)
 
 
 async def test_the_history_of_a_query_has_the_samples_of_each_series_in_order(double: Double) -> None:
@@ -82,7 +82,7 @@ async def test_the_history_of_a_query_has_the_samples_of_each_series_in_order(do
         answer = await query_history(prometheus, "up # all", 3600, 60)
 
     assert double.asked[0].params == {"query": "(up # all\n)[3600s:60s]"}
-    assert answer.samples == (Sample("a", 0.5, 5.0), Sample("a", 0.75, 65.0))
+    assert answer.samples == (VectorSample("a", 0.5, 5.0), VectorSample("a", 0.75, 65.0))
 
 
 @pytest.mark.parametrize("bad", ["1_000", "x", "", "0x10", "1 2"])
@@ -90,7 +90,7 @@ async def test_a_value_that_is_no_number_takes_nothing_from_other_nodes(double: 
     double.answers("GET", QUERY, a_vector(({"instance": "a"}, 5, bad), ({"instance": "b"}, 5, "1e-03")))
     first, second = (await asked(double)).samples
     assert math.isnan(first.value)
-    assert second == Sample("b", 0.001, 5.0)
+    assert second == VectorSample("b", 0.001, 5.0)
 
 
 async def test_an_empty_answer_has_no_samples(double: Double) -> None:

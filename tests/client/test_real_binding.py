@@ -11,7 +11,7 @@ import pytest_asyncio
 from builders import Object, a_container, a_pod
 from e2e.control_plane import ControlPlane
 from e2e.waiting import wait_until
-from restow.client.binding import Bound, Elsewhere, Gone, ObjectRef, Refused, bind, claim_volume, select_node
+from restow.client.binding import BindingRefused, Bound, Elsewhere, ObjectRef, PodGone, bind, claim_volume, select_node
 from restow.client.connection import connect
 from restow.client.errors import Conflict
 from restow.client.leadership import always
@@ -69,9 +69,9 @@ async def test_a_pod_that_may_not_be_bound(plane: ControlPlane, api: Api, namesp
     gated = waiting(plane, namespace, "gated", schedulingGates=[{"name": "example.com/wait"}])
     other = ObjectRef(namespace, "gated", "another")
 
-    assert isinstance(await bind(api, ref(gated), node, permit=always), Refused)
-    assert isinstance(await bind(api, other, node, permit=always), Gone)
-    assert isinstance(await bind(api, ObjectRef(namespace, "nobody", "u"), node, permit=always), Gone)
+    assert isinstance(await bind(api, ref(gated), node, permit=always), BindingRefused)
+    assert isinstance(await bind(api, other, node, permit=always), PodGone)
+    assert isinstance(await bind(api, ObjectRef(namespace, "nobody", "u"), node, permit=always), PodGone)
 
 
 async def test_conditions_and_nominations(plane: ControlPlane, api: Api, namespace: str) -> None:

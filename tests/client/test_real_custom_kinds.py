@@ -15,7 +15,7 @@ from restow.client.connection import connect
 from restow.client.errors import NotFound
 from restow.client.following import Changed, Listed, follow
 from restow.client.objects import PatchKind
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
@@ -38,7 +38,9 @@ class Widget(Struct, frozen=True, rename="camel"):
     kind: str = "Widget"
 
 
-WIDGETS = Resource(kind="Widget", group="test.restow.dev", version="v1", plural="widgets", namespaced=True, type=Widget)
+WIDGETS = ApiResource(
+    kind="Widget", group="test.restow.dev", version="v1", plural="widgets", namespaced=True, type=Widget
+)
 
 
 @pytest.fixture

@@ -18,15 +18,24 @@ from e2e.workloads import budget, deployment, wait_for_ready
 from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import Conflict, Forbidden, NotFound, missing_right
-from restow.client.events import Occurrence, Recorder, Regarding
-from restow.client.eviction import AlreadyGone, Blocked, Denied, Evicted, Misconfigured, Outcome, Target, evict
+from restow.client.events import EventRecorder, Occurrence, Regarding
+from restow.client.eviction import (
+    AlreadyGone,
+    BudgetExhausted,
+    Denied,
+    EvictionAccepted,
+    EvictionTarget,
+    Misconfigured,
+    Outcome,
+    evict,
+)
 from restow.client.following import Changed, Listed, Removed, WatchEvent, follow
 from restow.client.leader_election import Election, lead
 from restow.client.leadership import Leadership, Timing, always
 from restow.client.leases import LeaseLock
 from restow.client.listing import Selection, pages
 from restow.client.objects import PatchKind
-from restow.client.resources import CONFIG_MAPS, EVENTS, RESOURCES, Resource
+from restow.client.resources import CONFIG_MAPS, EVENTS, RESOURCES, ApiResource
 from restow.client.transport import Api
 from restow.kube.objects import Namespace, Node
 from restow.live.kinds import CUSTOM
@@ -93,7 +102,7 @@ async def test_a_kind_that_is_not_served(api: Api) -> None:
             await first(api, RESOURCES[kind])
 
 
-async def first(api: Api, resource: Resource) -> WatchEvent:
+async def first(api: Api, resource: ApiResource) -> WatchEvent:
     """The first news of a kind."""
     async with aclosing(follow(api, resource)) as news:
         return await anext(news)
@@ -177,9 +186,9 @@ async def test_a_missing_right_is_told_with_the_rule_that_helps(plane: ControlPl
 # Evictions
 
 
-def target(pod: Object) -> Target:
+def target(pod: Object) -> EvictionTarget:
     metadata = pod["metadata"]
-    return Target(metadata["namespace"], metadata["name"], metadata["uid"])
+    return EvictionTarget(metadata["namespace"], metadata["name"], metadata["uid"])
 
 
 class TestEvictions:
@@ -187,16 +196,16 @@ class TestEvictions:
         plane.admin.create(deployment("web", 1, namespace=namespace))
         pod = target(wait_for_ready(plane.admin, "web", 1, namespace)[0])
 
-        assert await evict(api, pod, permit=always, dry_run=True) == Evicted()
+        assert await evict(api, pod, permit=always, dry_run=True) == EvictionAccepted()
         assert plane.admin.find("Pod", pod.name, namespace) is not None
-        assert await evict(api, pod, permit=always, grace_period=0) == Evicted()
+        assert await evict(api, pod, permit=always, grace_period=0) == EvictionAccepted()
         wait_until("it is gone", lambda: plane.admin.find("Pod", pod.name, namespace) is None)
         assert isinstance(await evict(api, pod, permit=always), AlreadyGone)
 
     async def test_another_pod_of_that_name_is_left_alone(self, plane: ControlPlane, api: Api, namespace: str) -> None:
         plane.admin.create(deployment("web", 1, namespace=namespace))
         pod = target(wait_for_ready(plane.admin, "web", 1, namespace)[0])
-        former = Target(namespace, pod.name, "00000000-0000-0000-0000-000000000000")
+        former = EvictionTarget(namespace, pod.name, "00000000-0000-0000-0000-000000000000")
 
         assert isinstance(await evict(api, former, permit=always), AlreadyGone)
         assert "deletionTimestamp" not in plane.admin.get("Pod", pod.name, namespace)["metadata"]
@@ -207,13 +216,13 @@ class TestEvictions:
         plane.admin.create(budget("web", "web", namespace=namespace, min_available=2))
         said = "The disruption budget web needs 2 healthy pods and has 2 currently"
 
-        outcome: Outcome = Evicted()
+        outcome: Outcome = EvictionAccepted()
         for _ in range(100):
             outcome = await evict(api, target(pods[0]), permit=always, dry_run=True)
-            if isinstance(outcome, Blocked) and outcome.budget == said:
+            if isinstance(outcome, BudgetExhausted) and outcome.budget == said:
                 break
             await asyncio.sleep(0.1)
-        assert outcome == Blocked(
+        assert outcome == BudgetExhausted(
             "Cannot evict pod as it would violate the pod's disruption budget.", said, retry_after=None
         )
 
@@ -228,7 +237,7 @@ class TestEvictions:
     async def test_without_the_right(self, plane: ControlPlane, namespace: str) -> None:
         token = plane.service_account("poor", namespace)
         async with connect(str(plane.kubeconfig_for(token, "poor-evictor")), qps=-1) as poor:
-            outcome = await evict(poor, Target(namespace, "any", "u"), permit=always)
+            outcome = await evict(poor, EvictionTarget(namespace, "any", "u"), permit=always)
 
         assert isinstance(outcome, Denied)
         assert outcome.message.endswith(
@@ -249,8 +258,8 @@ class TestEvictions:
         outcomes = await asyncio.gather(*(evict(api, target(pod), permit=always) for pod in pods[:3]))
 
         # The third may find room again once a replacement is ready.
-        assert all(isinstance(each, Evicted | Blocked) for each in outcomes)
-        assert sum(isinstance(each, Evicted) for each in outcomes) >= 2
+        assert all(isinstance(each, EvictionAccepted | BudgetExhausted) for each in outcomes)
+        assert sum(isinstance(each, EvictionAccepted) for each in outcomes) >= 2
 
 
 # Leases, events, patches
@@ -303,7 +312,7 @@ async def test_events_under_the_descheduler_s_own_role(plane: ControlPlane, name
     losses: list[object] = []
     async with (
         connect(str(plane.kubeconfig_for(token, "teller")), qps=-1) as api,
-        Recorder(api, "restow", "restow-host", lambda *loss: losses.append(loss)) as events,
+        EventRecorder(api, "restow", "restow-host", lambda *loss: losses.append(loss)) as events,
     ):
         for _ in range(4):
             events.record(Occurrence(pod, "RemoveDuplicates", "Descheduled", "a note"))

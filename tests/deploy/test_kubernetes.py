@@ -25,13 +25,13 @@ from restow.client.resources import (
     RESOURCES,
     VALIDATING_POLICIES,
     VALIDATING_POLICY_BINDINGS,
-    Resource,
+    ApiResource,
 )
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.admission import PATH
 from restow.executing.confirming import KINDS
 from restow.executing.fencing import LEASE as FENCE_LEASE
-from restow.executing.settings import Settings
+from restow.executing.settings import ExecutionSettings
 from restow.executing.steering import CONFIG_MAP
 from restow.kube.taints import FENCE
 from restow.live.kinds import METRICS, READ
@@ -59,7 +59,7 @@ def container(way):
     return one
 
 
-def right(resource: Resource, verb: str, subresource: str = "") -> tuple[str, str, str]:
+def right(resource: ApiResource, verb: str, subresource: str = "") -> tuple[str, str, str]:
     return resource.group, f"{resource.plural}/{subresource}" if subresource else resource.plural, verb
 
 
@@ -272,7 +272,7 @@ def test_a_job_that_hangs_is_ended_but_not_before_restow_itself_would_give_up(wa
     spec = workload(way)["spec"]
     job = spec.get("jobTemplate", workload(way))["spec"]
     assert job["activeDeadlineSeconds"] == documents(CHART / "values.yaml")[0]["activeDeadlineSeconds"]
-    settings = Settings()
+    settings = ExecutionSettings()
     moving = settings.budget + 2 * settings.ready + cycles._MOVING
     assert job["activeDeadlineSeconds"] > cycles._LOOKING + cycles._DECIDING + moving
 

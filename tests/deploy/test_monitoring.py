@@ -13,7 +13,7 @@ from restow.pressure.metrics import PressureMetrics
 from restow.scheduler.metrics import SchedulerMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures
-from restow.serving.metrics import EvictedPod, Metrics
+from restow.serving.metrics import EvictionLabels, Metrics
 from restow.serving.steering_metrics import SteeringMetrics
 
 TESTS = documents(MONITORING / "alerts-test.yaml")[0]["tests"]
@@ -24,7 +24,7 @@ MONITORS = {"service-monitor.yaml": "endpoints", "pod-monitor.yaml": "podMetrics
 def known():
     """Name of every series that restow can have, with the labels that its own code gives it."""
     metrics = Metrics(lambda: {"Pod": 1.0}, lambda: {"Pod": True})
-    metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
+    metrics.evicted("success", EvictionLabels("s", "p", "ns", "n"))
     metrics.strategy_done("s", "p", 1)
     refusals, moves = {("limit", "PerNode"): 1}, {("p", "s", "certain"): 1}
     metrics.cycle_done(

@@ -16,12 +16,12 @@ from restow.cli.app import app
 from restow.cli.scheduler_flags import SchedulerFlags
 from restow.cli.scheduler_run import check
 from restow.cli.scheduler_settings import process_settings, scheduler_settings
-from restow.client.resources import EVENTS, LEASES, RESOURCES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
+from restow.client.resources import EVENTS, LEASES, RESOURCES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
 from restow.running.background import ENDS_WITHIN
 from restow.scheduler.settings import KINDS
 
 
-def right(resource: Resource, verb: str, subresource: str = "") -> tuple[str, str, str]:
+def right(resource: ApiResource, verb: str, subresource: str = "") -> tuple[str, str, str]:
     return resource.group, f"{resource.plural}/{subresource}" if subresource else resource.plural, verb
 
 

@@ -9,18 +9,18 @@ import pytest
 from builders.kubedeschedulers import INSTALLED, a_kubedescheduler
 from builders.pressure_views import a_view
 from docs.pages import code_spans, rows, section, text_of
-from restow.client.prometheus import Answer
+from restow.client.prometheus import InstantVector
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.metrics import OperatorMetrics, SyncResult
 from restow.operator.status import status_of
 from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, SteeringMode
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.samples import Asked
+from restow.pressure.samples import RuleResults
 from restow.scheduler.metrics import Gauges, SchedulerMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures, CycleResult
-from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
+from restow.serving.metrics import EvictionLabels, EvictionResult, Metrics
 
 PAGE = text_of("docs/reference/metrics.md")
 _SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
@@ -33,7 +33,7 @@ _OF_PRESSURE = ("## restow pressure's", "## The process")
 def families():
     """Every metric, with something to tell, as type and labels by name."""
     metrics = Metrics(lambda: {"Pod": 1.0}, lambda: {"Pod": True})
-    metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
+    metrics.evicted("success", EvictionLabels("s", "p", "ns", "n"))
     metrics.landed_well(0.9, well=True)
     metrics.strategy_done("s", "p", 1)
     metrics.left_out({"Pod": 1})
@@ -96,7 +96,7 @@ def test_every_metric_of_a_scheduler_has_a_row():
 def test_every_metric_of_pressure_has_a_row():
     view = a_view(2, minutes=1)
     metrics = PressureMetrics()
-    metrics.judged(Asked([Answer((), 0), None], {}), view.situation, view.criteria)
+    metrics.judged(RuleResults([InstantVector((), 0), None], {}), view.situation, view.criteria)
     metrics.written("label", "set", "done")
     assert rows_of(_OF_PRESSURE) == described(metrics.registry)
 

@@ -23,7 +23,7 @@ from restow.descheduling.cycle import run_cycle
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.executing.execution import Execution
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import (
     ENDINGS,
     Cleared,
@@ -31,12 +31,12 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Outcome,
+    Postponed,
     Settled,
-    Waiting,
 )
-from restow.executing.settings import Settings
+from restow.executing.settings import ExecutionSettings
 from restow.executing.surroundings import ApiEvictions
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
@@ -71,7 +71,7 @@ async def connected(kubeconfig: Path, **settings: float) -> AsyncIterator[tuple[
     async with connect(str(kubeconfig)) as api, live_cluster(api, warn=print) as live:
         assert await live.wait_ready(asyncio.get_running_loop().time() + 30)
         evictions = ApiEvictions(api, always)
-        yield live, Execution(live, evictions, always, Settings(**settings), Memory(), time.time)
+        yield live, Execution(live, evictions, always, ExecutionSettings(**settings), EvictionHistory(), time.time)
     # Watches that were cut off say good-bye over TLS; a loop that ends before leaves their sockets open.
     await asyncio.sleep(0.5)
 
@@ -134,15 +134,15 @@ def test_proven_moves_land_on_their_candidates(stage: ControlPlane) -> None:
     landings = [each for each in asyncio.run(run()) if isinstance(each, Landed)]
     assert len(landings) >= 8
     astray = next((at for at, each in enumerate(landings) if each.node != each.task.move.target), len(landings))
-    assert {each.match for each in landings[: astray + 1]} == {Match.PREDICTED}
-    assert {each.match for each in landings} <= {Match.PREDICTED, Match.VOID}
+    assert {each.match for each in landings[: astray + 1]} == {LandingMatch.PREDICTED}
+    assert {each.match for each in landings} <= {LandingMatch.PREDICTED, LandingMatch.VOID}
 
 
 def test_a_full_budget_is_waited_for(stage: ControlPlane) -> None:
     crowd(stage, 1, 6, min_available=6)
 
     def make_room(outcome: Outcome) -> None:
-        if isinstance(outcome, Waiting):
+        if isinstance(outcome, Postponed):
             stage.admin.patch("PodDisruptionBudget", "app-0", {"spec": {"minAvailable": 5}})
 
     async def run() -> list[Outcome]:
@@ -152,7 +152,7 @@ def test_a_full_budget_is_waited_for(stage: ControlPlane) -> None:
 
     told = asyncio.run(run())
     assert "needs 6 healthy pods and has 6 currently" in next(
-        each.message for each in told if isinstance(each, Waiting)
+        each.message for each in told if isinstance(each, Postponed)
     )
     assert {type(each) for each in told if isinstance(each, ENDINGS)} == {Settled}
     assert Counter(type(each) for each in told)[Evicted] >= 2

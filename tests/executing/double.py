@@ -18,9 +18,9 @@ from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
 from restow.executing.execution import Execution
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import ENDINGS, Outcome
-from restow.executing.settings import Settings
+from restow.executing.settings import ExecutionSettings
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.task import Task
 from restow.kube.objects import Condition, OwnerReference
@@ -158,9 +158,9 @@ class Double:
         if pod is None or pod.uid != task.move.pod.uid:
             return eviction.AlreadyGone("not found")
         if any(self._ready(budget) <= self.budgets[budget] for budget in task.budgets):
-            return eviction.Blocked("no", f"The disruption budget {min(task.budgets)} needs all", None)
+            return eviction.BudgetExhausted("no", f"The disruption budget {min(task.budgets)} needs all", None)
         self.disrupt(name)
-        return eviction.Evicted()
+        return eviction.EvictionAccepted()
 
     def disrupt(self, name: str) -> None:
         """A pod is deleted and, where it has an owner, replaced."""
@@ -225,14 +225,14 @@ def a_pod(task: Task) -> PodNow:
 def an_execution(
     double: Double,
     *,
-    memory: Memory | None = None,
+    memory: EvictionHistory | None = None,
     permit: Permit = always,
     clock: Callable[[], float] = now,
     steering: Steers | None = None,
     **settings: Any,
 ) -> Execution:
     steers = steering or NoSteering()
-    return Execution(double, double, permit, Settings(**settings), memory or Memory(), clock, steers)
+    return Execution(double, double, permit, ExecutionSettings(**settings), memory or EvictionHistory(), clock, steers)
 
 
 async def outcomes(execution: Execution, tasks: Iterable[Task]) -> list[Outcome]:

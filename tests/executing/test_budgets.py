@@ -22,7 +22,7 @@ from restow.executing import execution
 from restow.executing.outcomes import (
     Blocked,
     Evicted,
-    Waiting,
+    Postponed,
 )
 from restow.executing.task import Task
 
@@ -32,7 +32,7 @@ def test_a_full_budget_is_waited_for_and_told_once() -> None:
     double = Double.of(plan, budgets={"default/all": 1}, ready_after=9.0)
     told = carry_out(double, plan)
     assert endings(told) == {"web-0": "Settled", "api-0": "Settled"}
-    assert messages(told, Waiting) == ["The disruption budget default/all needs all"]
+    assert messages(told, Postponed) == ["The disruption budget default/all needs all"]
     assert double.most["default/all"] == 1
 
 
@@ -50,7 +50,7 @@ def test_a_pod_that_waits_long_for_a_budget_says_so_and_asks_only_near_its_deadl
     plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
     double = Double.of(plan, budgets={"default/all": 1}, ready_after=60.0, counts=True)
     told = carry_out(double, plan, budget=30.0)
-    assert messages(told, Waiting) == ["The disruption budget default/all allows no more disruptions"]
+    assert messages(told, Postponed) == ["The disruption budget default/all allows no more disruptions"]
     assert endings(told)["api-0"] == "Blocked"
     assert [name for _, name in double.asked][:2] == ["web-0", "api-0"]
     assert double.asked[1][0] - START > 29.0

@@ -9,7 +9,7 @@ import pytest
 
 from executing.double import START, Double, a_task, an_execution, endings, now, outcomes, tasks, virtually
 from restow.client import eviction
-from restow.executing.memory import FIRST_PAUSE, Memory
+from restow.executing.memory import FIRST_PAUSE, EvictionHistory
 from restow.executing.outcomes import Outcome
 from restow.executing.task import Task
 
@@ -68,7 +68,7 @@ def test_a_busy_server_is_asked_again_when_it_said(jump: float) -> None:
 
 @JUMPS
 def test_a_workload_is_left_alone_for_the_whole_pause_and_no_longer(jump: float) -> None:
-    memory = Memory()
+    memory = EvictionHistory()
 
     async def paused() -> list[dict[str, str]]:
         made = []

@@ -34,7 +34,7 @@ class Evictions:
 
     async def evict(self, task: Task) -> eviction.Outcome:
         self.asked.append(task.move.pod.name)
-        return eviction.Evicted()
+        return eviction.EvictionAccepted()
 
 
 def planned(**pod: Any) -> Task:
@@ -62,7 +62,7 @@ async def test_the_pod_is_created_from_the_template_in_a_dry_run_as_its_controll
     api: Api, double: Double
 ) -> None:
     would_create(double)
-    assert await outcome(api, planned()) == (eviction.Evicted(), ["web-1"])
+    assert await outcome(api, planned()) == (eviction.EvictionAccepted(), ["web-1"])
     (creation,) = [each for each in double.asked if each.method == "POST"]
     assert creation.params == {"dryRun": "All"}
     sent = json.loads(creation.body)

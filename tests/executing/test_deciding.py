@@ -15,7 +15,7 @@ from descheduling.proven import TOLD
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.limits import PriorEviction
 from restow.descheduling.registry import plugins
-from restow.executing.deciding import Before, Decision, Rules, decide
+from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
@@ -35,7 +35,7 @@ def duplicates() -> Cluster:
     return a_cluster(*nodes, *(a_pod(f"web-{at}", node="n0", **same) for at in range(3)), *TOLD)
 
 
-def moves(decision: Decision) -> list[str]:
+def moves(decision: CycleDecision) -> list[str]:
     return [task.move.pod.name for task in decision.tasks]
 
 
@@ -52,7 +52,7 @@ def moves(decision: Decision) -> list[str]:
 def test_the_flag_goes_before_the_policy_and_without_either_moves_are_proven(
     policy: dict[str, Any], asked: Any, placement: str
 ) -> None:
-    rules = Rules(a_policy(**policy), asked)
+    rules = CycleRules(a_policy(**policy), asked)
     assert rules.placement == placement
     decision = decide(duplicates(), rules, Before(), NOW)
     assert {task.is_proven for task in decision.tasks} == {placement == "prove"}
@@ -62,14 +62,14 @@ def test_the_flag_goes_before_the_policy_and_without_either_moves_are_proven(
 def test_what_was_evicted_counts_and_the_time_is_told(placement: Any) -> None:
     policy = msgspec.structs.replace(a_policy(), max_no_of_pods_to_evict_total=2)
     prior_evictions = PriorEviction("default", "n0", "P", "RemoveDuplicates")
-    decision = decide(duplicates(), Rules(policy, placement), Before((prior_evictions,)), NOW)
+    decision = decide(duplicates(), CycleRules(policy, placement), Before((prior_evictions,)), NOW)
     assert len(decision.tasks) == 1
     assert decision.seconds > 0
     assert set(decision.utilisation.before) == {"cpu", "memory"}
 
 
 def test_no_proof_counts_on_a_pod_that_was_given_up() -> None:
-    rules = Rules(a_policy())
+    rules = CycleRules(a_policy())
     first = decide(duplicates(), rules, Before(), NOW)
     assert len(moves(first)) == 2
     uid = first.tasks[0].move.pod.uid

@@ -28,19 +28,19 @@ from restow.cluster.pod_values import Flag
 from restow.cluster.pods_now import PodNow
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import LEADERSHIP_ENDED
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import (
     Dropped,
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Outcome,
+    Postponed,
     Settled,
     Unverified,
-    Waiting,
 )
-from restow.executing.settings import Settings
+from restow.executing.settings import ExecutionSettings
 from restow.executing.task import Task
 from restow.policies.policy import Window
 from restow.workloads.replacement_policy import ReplacementPolicy
@@ -49,7 +49,7 @@ from restow.workloads.replacement_policy import ReplacementPolicy
 def test_an_eviction_is_told_from_the_answer_to_the_ready_replacement() -> None:
     plan = tasks("web", 1, candidates=["b"])
     told = carry_out(Double.of(plan), plan)
-    assert told == [Evicted(plan[0]), Landed(plan[0], "new-1", "b", Match.PREDICTED), Settled(plan[0])]
+    assert told == [Evicted(plan[0]), Landed(plan[0], "new-1", "b", LandingMatch.PREDICTED), Settled(plan[0])]
 
 
 def test_workloads_go_side_by_side_and_their_pods_one_after_the_other() -> None:
@@ -70,7 +70,8 @@ def test_so_many_pods_of_a_workload_go_at_a_time_as_its_limit_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [eviction.Misconfigured("two budgets"), eviction.Denied("add the rule"), eviction.Failed("odd", 400)]
+    "answer",
+    [eviction.Misconfigured("two budgets"), eviction.Denied("add the rule"), eviction.EvictionFailed("odd", 400)],
 )
 def test_a_refusal_that_does_not_pass_ends_the_task(answer: eviction.Outcome) -> None:
     plan = tasks("web", 2)
@@ -92,12 +93,12 @@ def test_after_a_lost_answer_the_pod_is_not_evicted_again() -> None:
     class Deaf(Double):
         async def evict(self, task: Task) -> eviction.Outcome:
             await super().evict(task)
-            return eviction.Unanswered("no answer")
+            return eviction.EvictionUnanswered("no answer")
 
     plan = tasks("web", 1)
     double = Deaf({each.move.pod.name: pod for each, pod in zip(plan, Double.of(plan).pods.values(), strict=True)})
     told = carry_out(double, plan)
-    assert [type(each) for each in told] == [Waiting, Evicted, Landed, Settled]
+    assert [type(each) for each in told] == [Postponed, Evicted, Landed, Settled]
     assert double.evicted == ["web-0"]
     assert len(double.asked) == 1
 
@@ -110,13 +111,13 @@ def test_after_a_lost_answer_nothing_is_given_up_before_it_is_known_what_was_don
         async def evict(self, task: Task) -> eviction.Outcome:
             await super().evict(task)
             self.closed.add("b")
-            return eviction.Unanswered("no answer")
+            return eviction.EvictionUnanswered("no answer")
 
         def pod(self, namespace: str, name: str) -> PodNow | None:
             return a_pod(plan[0]) if name == "web-0" and now() < START + 5 else super().pod(namespace, name)
 
     told = carry_out(Slow(Double.of(plan).pods), plan)
-    assert [type(each) for each in told] == [Waiting, Evicted, Landed, Settled]
+    assert [type(each) for each in told] == [Postponed, Evicted, Landed, Settled]
 
 
 def test_a_busy_server_is_asked_again_when_it_says_so() -> None:
@@ -231,7 +232,7 @@ def test_outside_its_windows_nothing_is_evicted() -> None:
 
 def test_a_dry_run_reports_the_moves_and_makes_none() -> None:
     plan = tasks("web", 3)
-    dry_run = DryRun(Settings(), Memory(), lambda: START)
+    dry_run = DryRun(ExecutionSettings(), EvictionHistory(), lambda: START)
 
     async def told() -> list[Outcome]:
         return [each async for each in dry_run.carry_out(plan)]
@@ -254,7 +255,7 @@ EVACUATION = eviction.Busy('admission webhook "x" denied the request: Eviction t
 def test_with_the_gate_open_a_pod_that_asks_for_it_may_be_evicted_by_somebody_else() -> None:
     """It is not asked for again, and other pods of its workload do not wait for it."""
     plan = [replace(each, request_only=True) for each in tasks("web", 2)]
-    double, memory = Double.of(plan), Memory()
+    double, memory = Double.of(plan), EvictionHistory()
     double.answers["web-0"] = [EVACUATION]
     assert endings(carry_out(double, plan, memory=memory, in_background=True)) == {
         "web-0": "Requested",

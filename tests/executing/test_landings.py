@@ -20,12 +20,12 @@ from executing.double import (
     tasks,
     virtually,
 )
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import (
     Cleared,
     Dropped,
     Landed,
-    Match,
+    LandingMatch,
     Missing,
     Outcome,
     Unready,
@@ -45,7 +45,7 @@ def test_a_stateful_set_is_followed_by_name() -> None:
 def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> None:
     """The scheduler may have been without the API server just as well, and places pods after others have gone."""
     plan = tasks("web", 1, candidates=["b"])
-    double, memory = Double.of(plan), Memory()
+    double, memory = Double.of(plan), EvictionHistory()
 
     def land(_: str) -> str:
         double.interruptions += 1
@@ -53,7 +53,7 @@ def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> No
 
     double.land = land
     told = carry_out(double, plan, memory=memory)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.VOID]
+    assert [each.match for each in told if isinstance(each, Landed)] == [LandingMatch.VOID]
     assert not memory.pausing(0.0)
 
 
@@ -100,15 +100,15 @@ def test_the_proofs_of_later_moves_assume_a_replacement_that_does_not_come(candi
         return await outcomes(an_execution(double), plan)
 
     (cleared,) = (each for each in virtually(scene()) if isinstance(each, Cleared))
-    assert cleared.leads_astray == bool(candidates)
+    assert cleared.invalidates_plan == bool(candidates)
 
 
 def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:
     plan = tasks("web", 6)
-    double, memory = Double.of(plan, land=lambda _: "a"), Memory()
+    double, memory = Double.of(plan, land=lambda _: "a"), EvictionHistory()
     told = carry_out(double, plan, memory=memory)
     assert double.evicted == ["web-0"]
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.BACK]
+    assert [each.match for each in told if isinstance(each, Landed)] == [LandingMatch.BACK]
     assert re.search(r"for 4m5\ds \(once\): new-1 landed on a again", messages(told, Dropped)[0])
 
 
@@ -117,20 +117,20 @@ def test_a_pod_that_was_only_to_be_restarted_may_come_back(plugin: str) -> None:
     """Whoever asks for that, be it a strategy that restow does not know."""
     plan = tasks("web", 3, plugin=plugin, constraint=PlacementConstraint.ANYWHERE)
     told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.UNFORETOLD] * 3
+    assert [each.match for each in told if isinstance(each, Landed)] == [LandingMatch.UNPREDICTED] * 3
 
 
 def test_what_an_installed_strategy_asks_for_is_what_its_pods_are_judged_by() -> None:
     """A strategy that wants a restart, and one like it that wants the pod elsewhere, in upstream placement."""
     matches = {constraint: come_back(constraint) for constraint in PlacementConstraint}
     assert matches == {
-        PlacementConstraint.ANYWHERE: Match.UNFORETOLD,
-        PlacementConstraint.ELSEWHERE: Match.BACK,
-        PlacementConstraint.BETTER: Match.BACK,
+        PlacementConstraint.ANYWHERE: LandingMatch.UNPREDICTED,
+        PlacementConstraint.ELSEWHERE: LandingMatch.BACK,
+        PlacementConstraint.BETTER: LandingMatch.BACK,
     }
 
 
-def come_back(constraint: PlacementConstraint) -> Match:
+def come_back(constraint: PlacementConstraint) -> LandingMatch:
     """How the landing of a pod on its own node is judged that an installed strategy wanted to move."""
     cycle = trial(
         {"RestartWhatLeaks": suggesting("p", constraint=constraint)},
@@ -153,7 +153,7 @@ def test_a_missed_prediction_stops_its_workload() -> None:
 
 def test_a_workload_whose_replacement_is_not_ready_is_not_evicted_again() -> None:
     """Not in this plan, nor in a later one, before the replacement is ready."""
-    plan, memory = tasks("web", 3), Memory()
+    plan, memory = tasks("web", 3), EvictionHistory()
     double = Double.of(plan, ready_after=700.0)
     told = carry_out(double, plan[:2], memory=memory)
     assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not ready within 5m0s"]
@@ -182,5 +182,9 @@ def test_after_a_move_went_astray_later_landings_are_no_misses() -> None:
     plan = [*tasks("web", 1, candidates=["b", "c"]), *tasks("api", 2, 1, candidates=["c"])]
     double = Double.of(plan, land=lambda pod: "c" if pod == "web-0" else "b")
     told = carry_out(double, plan)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.PREDICTED, Match.VOID, Match.VOID]
+    assert [each.match for each in told if isinstance(each, Landed)] == [
+        LandingMatch.PREDICTED,
+        LandingMatch.VOID,
+        LandingMatch.VOID,
+    ]
     assert set(endings(told).values()) == {"Settled"}

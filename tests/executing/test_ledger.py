@@ -16,7 +16,7 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Missing,
     Outcome,
     Requested,
@@ -26,7 +26,7 @@ from restow.executing.outcomes import (
 )
 
 TASK = a_task("web-0", candidates=["b", "d"])
-LANDED = (Evicted(TASK), Landed(TASK, "new", "b", Match.PREDICTED))
+LANDED = (Evicted(TASK), Landed(TASK, "new", "b", LandingMatch.PREDICTED))
 
 
 def entry_after(*outcomes: Outcome) -> tuple[AppliedMove, bool]:
@@ -46,14 +46,15 @@ def test_a_replacement_that_is_ready_where_the_plan_wants_it_keeps_the_promise()
 
 def test_a_replacement_on_another_good_node_keeps_the_promise_and_is_not_called_on_target() -> None:
     (target, _), (other, kept) = (
-        entry_after(Evicted(TASK), Landed(TASK, "new", node, Match.PREDICTED), Settled(TASK)) for node in ("b", "d")
+        entry_after(Evicted(TASK), Landed(TASK, "new", node, LandingMatch.PREDICTED), Settled(TASK))
+        for node in ("b", "d")
     )
     assert (target.landing, other.landing) == ("target", "other")
     assert (other.as_planned, other.message, kept) == (True, "", True)
 
 
 def test_where_the_plan_does_not_say_where_nothing_is_compared() -> None:
-    entry, _ = entry_after(Evicted(TASK), Landed(TASK, "new", "c", Match.UNFORETOLD), Settled(TASK))
+    entry, _ = entry_after(Evicted(TASK), Landed(TASK, "new", "c", LandingMatch.UNPREDICTED), Settled(TASK))
     assert (entry.landed, entry.landing, entry.as_planned) == ("c", None, True)
 
 
@@ -62,8 +63,8 @@ def test_a_pod_that_is_cleared_away_keeps_the_promise() -> None:
     assert (entry.result, entry.landed, entry.as_planned, kept) == ("moved", None, None, True)
 
 
-@pytest.mark.parametrize("match", [Match.ELSEWHERE, Match.IN_VAIN, Match.BACK, Match.VOID])
-def test_a_landing_elsewhere_does_not(match: Match) -> None:
+@pytest.mark.parametrize("match", [LandingMatch.ELSEWHERE, LandingMatch.IN_VAIN, LandingMatch.BACK, LandingMatch.VOID])
+def test_a_landing_elsewhere_does_not(match: LandingMatch) -> None:
     entry, kept = entry_after(Evicted(TASK), Landed(TASK, "new", "c", match), Settled(TASK))
     assert (entry.result, entry.as_planned, entry.landing, kept) == ("moved", False, "missed", False)
     assert entry.message.startswith("it landed on c, ")

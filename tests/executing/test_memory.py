@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from executing.double import a_task
-from restow.executing.memory import FIRST_PAUSE, LONGEST_PAUSE, Memory
+from restow.executing.memory import FIRST_PAUSE, LONGEST_PAUSE, EvictionHistory
 from restow.policies.codes import PlacementConstraint
 
 TASK = a_task("web-0")
 
 
-def pause(memory: Memory, now: float) -> float:
+def pause(memory: EvictionHistory, now: float) -> float:
     """Seconds until a task of the workload may go again, to the minute."""
     left = 0.0
     while memory.reason_against(TASK, now + left) is not None:
@@ -22,7 +22,7 @@ def pause(memory: Memory, now: float) -> float:
 
 
 def test_every_failed_prediction_doubles_the_pause_up_to_a_longest() -> None:
-    memory, now, pauses = Memory(), 0.0, []
+    memory, now, pauses = EvictionHistory(), 0.0, []
     for _ in range(8):
         memory.note_failed_prediction(TASK, now, "it came back")
         pauses.append(pause(memory, now))
@@ -32,7 +32,7 @@ def test_every_failed_prediction_doubles_the_pause_up_to_a_longest() -> None:
 
 
 def test_the_sentence_says_for_how_long_how_often_and_why() -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     memory.note_failed_prediction(TASK, 0.0, "it came back")
     memory.note_failed_prediction(TASK, 400.0, "new-2 landed on a again")
     said = "backing off from ReplicaSet/web for 9m40s (2 times in a row): new-2 landed on a again"
@@ -40,14 +40,14 @@ def test_the_sentence_says_for_how_long_how_often_and_why() -> None:
 
 
 def test_during_a_pause_only_the_first_failed_prediction_counts() -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     for now in (0.0, 1.0, 2.0):
         memory.note_failed_prediction(TASK, now, "it came back")
     assert pause(memory, 0.0) == FIRST_PAUSE
 
 
 def test_a_prediction_that_comes_true_ends_the_row() -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     memory.note_failed_prediction(TASK, 0.0, "it came back")
     memory.confirm(TASK)
     assert memory.reason_against(TASK, 1.0) is None
@@ -56,21 +56,21 @@ def test_a_prediction_that_comes_true_ends_the_row() -> None:
 
 
 def test_after_a_day_without_a_failed_prediction_the_row_is_forgotten() -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     memory.note_failed_prediction(TASK, 0.0, "it came back")
     memory.note_failed_prediction(TASK, 100_000.0, "it came back")
     assert pause(memory, 100_000.0) == FIRST_PAUSE
 
 
 def test_other_workloads_are_not_affected() -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     memory.note_failed_prediction(TASK, 0.0, "it came back")
     assert memory.reason_against(a_task("api-0", "api"), 1.0) is None
 
 
 def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> None:
     """One huge pod above the target threshold would be evicted in every cycle for ever."""
-    memory = Memory()
+    memory = EvictionHistory()
     memory.note(TASK, "uid-new", 0.0)
     again = replace(TASK, move=a_task("new").move)
     said = "backing off from ReplicaSet/web for 5m0s (once): LowNodeUtilization moved it 1m0s ago and wants to move it again"
@@ -80,19 +80,19 @@ def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> 
 
 @pytest.mark.parametrize(("plugin", "now"), [("RemoveDuplicates", 60.0), ("LowNodeUtilization", 7200.0)])
 def test_another_strategy_or_a_later_time_is_no_circle(plugin: str, now: float) -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     memory.note(TASK, "uid-new", 0.0)
     assert memory.reason_against(a_task("new", plugin=plugin), now) is None
 
 
 def test_a_strategy_that_only_wants_pods_restarted_may_move_a_replacement_again() -> None:
-    memory, old = Memory(), a_task("web-0", constraint=PlacementConstraint.ANYWHERE)
+    memory, old = EvictionHistory(), a_task("web-0", constraint=PlacementConstraint.ANYWHERE)
     memory.note(old, "uid-new", 0.0)
     assert memory.reason_against(a_task("new", constraint=PlacementConstraint.ANYWHERE), 60.0) is None
 
 
 def test_a_request_is_remembered_for_a_quarter_of_an_hour() -> None:
-    memory = Memory()
+    memory = EvictionHistory()
     assert memory.requested(TASK, 0.0) is None
     memory.request(TASK, 0.0)
     assert memory.requested(TASK, 90.0) == "its eviction was requested 1m30s ago"

@@ -14,8 +14,8 @@ from descheduling.proven import TOLD, read_policy
 from executing.double import Double, a_task, carry_out, endings
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
-from restow.executing.outcomes import Landed, Match
-from restow.executing.places import Places
+from restow.executing.outcomes import Landed, LandingMatch
+from restow.executing.places import FreePlaces
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
 from restow.kube.timestamps import parse_time
@@ -29,15 +29,15 @@ def alike(pod: str, number: int, *candidates: str) -> Task:
     return replace(a_task(pod, pod, number=number, candidates=candidates), interchangeable="small")
 
 
-def landings(told: list[object]) -> list[tuple[str, Match, bool]]:
-    return [(each.node, each.match, each.leads_astray) for each in told if isinstance(each, Landed)]
+def landings(told: list[object]) -> list[tuple[str, LandingMatch, bool]]:
+    return [(each.node, each.match, each.invalidates_plan) for each in told if isinstance(each, Landed)]
 
 
 def test_replacements_alike_change_places() -> None:
     """The second place of the plan is taken first, and then the first one; nothing leads astray."""
     plan = [alike("web-0", 0, "b", "c"), alike("api-0", 1, "c")]
     told = carry_out(Double.of(plan, land=lambda pod: "c" if pod == "web-0" else "b"), plan)
-    assert landings(told) == [("c", Match.PREDICTED, False), ("b", Match.PREDICTED, False)]
+    assert landings(told) == [("c", LandingMatch.PREDICTED, False), ("b", LandingMatch.PREDICTED, False)]
     assert set(endings(told).values()) == {"Settled"}
 
 
@@ -57,13 +57,13 @@ def test_a_node_takes_no_more_than_the_plan_has_places_there() -> None:
     ids=["another kind", "its own place"],
 )
 def test_pods_that_are_not_alike_do_not_change_places(other: Task, why: str) -> None:
-    assert not Places([alike("web-0", 0, "b", "c"), other]).take(alike("web-0", 0, "b", "c"), "c"), why
+    assert not FreePlaces([alike("web-0", 0, "b", "c"), other]).take(alike("web-0", 0, "b", "c"), "c"), why
 
 
 def test_nobody_takes_a_place_on_the_node_that_it_leaves_or_where_it_is_in_vain() -> None:
     leaving = alike("web-0", 0, "b")
     vain = replace(leaving, move=structs.replace(leaving.move, candidates=("b", "c"), in_vain=("c",)))
-    places = Places([leaving, alike("api-0", 1, "a"), alike("db-0", 2, "c")])
+    places = FreePlaces([leaving, alike("api-0", 1, "a"), alike("db-0", 2, "c")])
     assert leaving.move.source == "a"
     assert not places.take(leaving, "a")
     assert not places.take(vain, "c")
@@ -72,7 +72,7 @@ def test_nobody_takes_a_place_on_the_node_that_it_leaves_or_where_it_is_in_vain(
 
 def test_a_move_of_its_own_keeps_to_its_target() -> None:
     plan = [a_task("web-0", candidates=["b", "c"]), a_task("api-0", "api", number=1)]
-    places = Places(plan)
+    places = FreePlaces(plan)
     assert [places.take(plan[0], node) for node in ("b", "c")] == [True, False]
     assert places.take(plan[1], "anywhere"), "the plan does not say where"
 

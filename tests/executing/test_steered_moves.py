@@ -13,8 +13,8 @@ from executing.steered import Gatekeeper, steered, steered_tasks
 from restow.client import eviction
 from restow.cluster.nodes import NodeRow
 from restow.cluster.pod_values import Flag
-from restow.executing.memory import Memory
-from restow.executing.outcomes import Dropped, Evicted, Landed, Match, Settled
+from restow.executing.memory import EvictionHistory
+from restow.executing.outcomes import Dropped, Evicted, Landed, LandingMatch, Settled
 from restow.executing.task import Task
 from restow.kube.objects import Taint
 from restow.policies.policy import VetoSettings
@@ -30,7 +30,7 @@ def scene(count: int = 1, **features: object) -> tuple[list[Task], Double, Gatek
 def test_a_replacement_is_announced_before_the_eviction_nominated_and_not_awaited_any_more() -> None:
     plan, double, gates = scene(2)
     told = carry_out(double, plan, steering=gates)
-    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("t", Match.PREDICTED)] * 2
+    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("t", LandingMatch.PREDICTED)] * 2
     assert gates.done == [f"{what} web-{at}" for at in range(2) for what in ("announce", "nominate", "withdraw")]
     assert not gates.awaited
 
@@ -54,9 +54,9 @@ def test_a_move_that_cannot_be_announced_is_not_made() -> None:
 
 def test_a_replacement_without_a_gate_lands_where_the_scheduler_wants_and_is_a_miss() -> None:
     plan, double, gates = scene(2)
-    gates.gates, memory = False, Memory()
+    gates.gates, memory = False, EvictionHistory()
     told = carry_out(double, plan, steering=gates, memory=memory)
-    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("b", Match.ELSEWHERE)]
+    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("b", LandingMatch.ELSEWHERE)]
     assert gates.done == ["announce web-0", "withdraw web-0"]
     assert "new-1 landed on b, but the plan predicted t" in messages(told, Dropped)[0]
 
@@ -74,7 +74,7 @@ def test_a_target_that_takes_no_pods_any_more_is_not_nominated() -> None:
     double.evict = cordoned  # type: ignore[method-assign]
     told = carry_out(double, plan, steering=gates)
     assert gates.done == ["announce web-0", "withdraw web-0"]
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.ELSEWHERE]
+    assert [each.match for each in told if isinstance(each, Landed)] == [LandingMatch.ELSEWHERE]
 
 
 @pytest.mark.parametrize(("switch", "nominated"), [(True, False), (False, True)], ids=["on", "off"])
@@ -135,7 +135,7 @@ def test_a_pod_is_nominated_once_however_late_the_news_come() -> None:
 @pytest.mark.parametrize(
     ("answer", "ending"),
     [
-        (eviction.Blocked("no", "web", None), "Settled"),
+        (eviction.BudgetExhausted("no", "web", None), "Settled"),
         (eviction.Denied("no"), "Failed"),
         (eviction.AlreadyGone("gone"), "Dropped"),
     ],
@@ -159,7 +159,7 @@ def test_while_nobody_knows_whether_a_pod_goes_its_replacement_is_awaited() -> N
 
     async def lost(task: Task) -> eviction.Outcome:
         await evict(task)
-        return eviction.Unanswered("no answer")
+        return eviction.EvictionUnanswered("no answer")
 
     double.evict = lost  # type: ignore[method-assign]
     told = carry_out(double, plan, steering=gates)
@@ -169,7 +169,7 @@ def test_while_nobody_knows_whether_a_pod_goes_its_replacement_is_awaited() -> N
 
 def test_nothing_is_awaited_of_a_pod_that_was_asked_for_in_vain_for_too_long() -> None:
     plan, double, gates = scene()
-    double.answers["web-0"] += [eviction.Unanswered("no answer")] * 50
+    double.answers["web-0"] += [eviction.EvictionUnanswered("no answer")] * 50
     assert endings(carry_out(double, plan, steering=gates, budget=5.0)) == {"web-0": "Failed"}
     assert gates.done[-1] == "withdraw web-0"
     assert not gates.awaited
@@ -200,7 +200,7 @@ def test_nothing_is_awaited_after_a_stop(at: float) -> None:
 def test_nothing_is_awaited_after_nobody_listens_any_more(at: float) -> None:
     """Whoever carries a plan out has failed, or has lost the lease."""
     plan, double, gates = scene(3, limit=3)
-    double.answers["web-0"].append(eviction.Unanswered("no answer"))
+    double.answers["web-0"].append(eviction.EvictionUnanswered("no answer"))
 
     async def cancelled() -> None:
         with pytest.raises(TimeoutError):
@@ -231,7 +231,7 @@ def test_landings_that_gain_nothing_leave_a_workload_alone_for_a_while() -> None
     plan = steered_tasks("web", 2, candidates=["t", "b"])
     plan = [replace(each, move=structs.replace(each.move, steering=None, in_vain=("b",))) for each in plan]
     told = carry_out(Double.of(plan), plan)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.IN_VAIN]
+    assert [each.match for each in told if isinstance(each, Landed)] == [LandingMatch.IN_VAIN]
     assert "new-1 landed on b, where LowNodeUtilization gains nothing" in messages(told, Dropped)[0]
 
 
@@ -246,7 +246,7 @@ def test_moves_of_different_workloads_are_brought_to_their_targets_side_by_side(
     double = Double.of(plan)
     gates = Gatekeeper(double)
     told = carry_out(double, plan, steering=gates)
-    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("t", Match.PREDICTED)] * 8
+    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("t", LandingMatch.PREDICTED)] * 8
     assert double.most["requests"] > 1
     assert not gates.awaited
 

@@ -61,7 +61,7 @@ class Lost(Double):
 
     async def evict(self, task: Task) -> eviction.Outcome:
         await asyncio.sleep(0.1)
-        return eviction.Unanswered("the connection broke")
+        return eviction.EvictionUnanswered("the connection broke")
 
 
 @pytest.mark.parametrize(("age", "ended"), [(0.0, LAST_ANSWERS), (50.0, LAST_ANSWERS + 50.0)], ids=["now", "later"])

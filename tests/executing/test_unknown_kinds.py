@@ -10,7 +10,7 @@ import pytest
 from executing.double import LATENCY, START, Double, an_execution, endings, messages, outcomes, tasks, virtually
 from restow.client import eviction
 from restow.cluster.pods_now import PodNow
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import Dropped, Outcome, Unverified
 from restow.executing.task import Task
 
@@ -73,7 +73,7 @@ def test_it_goes_on_without_what_it_does_not_trust(hidden: str, features: Any) -
 def test_a_pod_that_waits_for_its_budget_is_not_asked_for_again() -> None:
     plan = tasks("web", 1)
     double = Double.of(plan)
-    double.answers["web-0"] = [eviction.Blocked("no", "The disruption budget web needs all", 2.0)]
+    double.answers["web-0"] = [eviction.BudgetExhausted("no", "The disruption budget web needs all", 2.0)]
     told = carried_out(double, plan, "Namespace")
     assert len(double.asked) == 1
     assert codes(told) == {"Unknown"}
@@ -82,7 +82,7 @@ def test_a_pod_that_waits_for_its_budget_is_not_asked_for_again() -> None:
 def test_an_eviction_without_an_answer_is_not_asked_for_again_and_may_have_happened() -> None:
     plan = tasks("web", 1)
     double = Double.of(plan)
-    double.answers["web-0"] = [eviction.Unanswered("cut")]
+    double.answers["web-0"] = [eviction.EvictionUnanswered("cut")]
     told = carried_out(double, plan, "Pod", after=LATENCY / 2)
     assert endings(told) == {"web-0": "Failed"}
     assert len(double.asked) == 1
@@ -97,7 +97,7 @@ def test_a_replacement_that_nobody_could_see_come_is_not_called_missing() -> Non
         def _create(self, old: PodNow, keeps: bool) -> None:
             pass
 
-    plan, memory = tasks("web", 1), Memory()
+    plan, memory = tasks("web", 1), EvictionHistory()
     told = carried_out(Idle(Double.of(plan).pods), plan, "Pod", memory=memory)
     assert endings(told) == {"web-0": "Unverified"}
     assert messages(told, Unverified) == ["nobody knows of Pod"]
@@ -107,6 +107,6 @@ def test_a_replacement_that_nobody_could_see_come_is_not_called_missing() -> Non
 def test_what_is_known_again_is_trusted_again() -> None:
     plan = tasks("web", 1)
     double = Double.of(plan)
-    double.answers["web-0"] = [eviction.Unanswered("cut")]
+    double.answers["web-0"] = [eviction.EvictionUnanswered("cut")]
     assert endings(carried_out(double, plan, "Pod", after=LATENCY / 2, back_after=5.0)) == {"web-0": "Settled"}
     assert [at - START > 5.0 for at, _ in double.asked] == [False, True]

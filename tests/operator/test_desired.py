@@ -18,7 +18,7 @@ from restow.kube.duration import SECOND
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.operand import arguments
-from restow.operator.problems import Condition
+from restow.operator.problems import OperatorCondition
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
 from restow.operator.rights import OPERAND
@@ -269,15 +269,17 @@ class TestActions:
     def test_another_name_touches_nothing_and_is_told_why(self):
         made = done("AffinityAndTaints", name="other")
         assert (made.action, made.objects) == ("leave", ())
-        assert made.conditions[0] == Condition("TargetConfigControllerDegraded", "True", "NotTheSingleton", SINGLETON)
+        assert made.conditions[0] == OperatorCondition(
+            "TargetConfigControllerDegraded", "True", "NotTheSingleton", SINGLETON
+        )
 
 
 class TestConditions:
     def test_all_is_well(self):
         assert done("AffinityAndTaints").conditions == (
-            Condition("TargetConfigControllerDegraded", "False", "AsExpected"),
-            Condition("Degraded", "False", "AsExpected"),
-            Condition("Limited", "False", "AsExpected"),
+            OperatorCondition("TargetConfigControllerDegraded", "False", "AsExpected"),
+            OperatorCondition("Degraded", "False", "AsExpected"),
+            OperatorCondition("Limited", "False", "AsExpected"),
         )
 
     def test_every_problem_is_in_the_message_and_the_first_gives_the_reason(self):

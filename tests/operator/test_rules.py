@@ -113,13 +113,13 @@ def test_both_forms_of_thresholds_are_refused_only_for_virtual_machines():
     ],
 )
 def test_only_one_object_counts(name, namespace, message):
-    (problem,) = check_name(resource.Metadata(name, namespace), INSTALLED.namespace)
+    (problem,) = check_name(resource.ResourceMetadata(name, namespace), INSTALLED.namespace)
     assert (problem.reason, problem.message) == ("NotTheSingleton", message)
 
 
 @pytest.mark.parametrize("namespace", ["", resource.NAMESPACE])
 def test_a_file_need_not_name_the_namespace(namespace):
-    assert list(check_name(resource.Metadata("cluster", namespace), INSTALLED.namespace)) == []
+    assert list(check_name(resource.ResourceMetadata("cluster", namespace), INSTALLED.namespace)) == []
 
 
 class TestDefinition:

@@ -220,12 +220,12 @@ class TestErrors:
     def test_the_log_level_of_the_operator_holds_from_then_on(self) -> None:
         scene = Scene().with_resource("LongLifecycle", operatorLogLevel="TraceAll")
         operator = scene.operator
-        assert not operator.writing.log.tells(8)
+        assert not operator.writing.log.enabled_for(8)
         asyncio.run(sync(operator))
-        assert operator.writing.log.tells(8)
+        assert operator.writing.log.enabled_for(8)
         scene.with_resource("LongLifecycle")
         asyncio.run(sync(operator))
-        assert not operator.writing.log.tells(5)
+        assert not operator.writing.log.enabled_for(5)
 
     def test_without_the_lease_nothing_is_written(self) -> None:
         scene = Scene().with_resource("LongLifecycle")

@@ -25,7 +25,7 @@ from builders.policies import PLUGINS
 from oracle.cases import SEEDS
 from oracle.oracle_process import ROOT, OracleProcess
 from restow.operator.facts import QUERIES, Facts, PrometheusRoute
-from restow.operator.policy import Outcome, policy_of
+from restow.operator.policy import PolicyResult, policy_of
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE, Level, PackingLevel, ProfileName
 from restow.operator.rules import CONFLICTS, KUBEVIRT_PROFILES
@@ -125,7 +125,7 @@ def read(policy: Object) -> Policy:
     return load_policy(json.dumps(policy).encode(), "policy.yaml", PLUGINS).policy
 
 
-def restows(resource: Object, scheduler: str) -> Outcome:
+def restows(resource: Object, scheduler: str) -> PolicyResult:
     facts = Facts(
         namespaces=_NAMESPACES,
         is_openshift=True,

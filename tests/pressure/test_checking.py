@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE
 from restow.pressure.checking import PressureCheck, check
 from restow.pressure.marking import FIELD_MANAGER, Mark
@@ -22,7 +22,9 @@ def a_rule(name="cpu", threshold=0.8, **more):
 
 def checked(nodes, *answers, rules=None, most=1.0) -> PressureCheck:
     """Answers by instance, one for each rule."""
-    samples = [Answer(tuple(Sample(name, value, 0) for name, value in each.items()), 0) for each in answers]
+    samples = [
+        InstantVector(tuple(VectorSample(name, value, 0) for name, value in each.items()), 0) for each in answers
+    ]
     return check(rules or [a_rule()], samples, [read(node) for node in nodes], Mark(), most)
 
 

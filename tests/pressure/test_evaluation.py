@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.kube.duration import MINUTE, SECOND
-from restow.pressure.evaluation import Patience, Pressure, Table, marks, step
+from restow.pressure.evaluation import MissingDataPolicy, Pressure, Table, marks, step
 from restow.pressure.rules import Rule
 
 NONE = math.nan
-PATIENCE = Patience(5 * MINUTE)
+POLICY = MissingDataPolicy(5 * MINUTE)
 _EVERY = 10 * SECOND
 
 
@@ -22,13 +22,13 @@ def a_rule(name="cpu", threshold=0.8, **more):
     return Rule(name, "up", threshold, **({"clear": threshold} | more))
 
 
-def over_time(rule, values, *, patience=PATIENCE, marked=False, every=_EVERY):
+def over_time(rule, values, *, missing_data=POLICY, marked=False, every=_EVERY):
     """Whether one node is under pressure after each of these values, one an interval."""
     table = Table.of([rule])
     pressure = Pressure.beginning(table, np.array([marked]), np.array([marked]), 0)
     told = []
     for number, value in enumerate(values, start=1):
-        pressure = step(pressure, table, np.array([[value]]), number * every, patience)
+        pressure = step(pressure, table, np.array([[value]]), number * every, missing_data)
         told.append(bool(pressure.pressed[0, 0]))
     return told
 
@@ -38,7 +38,7 @@ def at_once(rules, values, *, most=1.0, marked=None):
     array = np.array(values, dtype=float).reshape(len(rules), len(values[0]))
     nodes = np.array(marked or [False] * array.shape[1], dtype=bool)
     beginning = Pressure.beginning(Table.of(rules), nodes, np.zeros_like(nodes), 0)
-    return marks(step(beginning, Table.of(rules), array, 0, PATIENCE), Table.of(rules), most)
+    return marks(step(beginning, Table.of(rules), array, 0, POLICY), Table.of(rules), most)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_between_threshold_and_clear_nothing_changes(direction):
 def test_without_values_a_mark_stays_for_the_grace_period_then_goes():
     lost = [NONE] * 31
     assert over_time(a_rule(), [0.9, *lost]) == [True] * 31 + [False]
-    assert over_time(a_rule(), [0.9, *lost], patience=Patience(5 * MINUTE, "stay")) == [True] * 32
+    assert over_time(a_rule(), [0.9, *lost], missing_data=MissingDataPolicy(5 * MINUTE, "stay")) == [True] * 32
 
 
 def test_no_mark_comes_from_a_lack_of_values():
@@ -141,9 +141,9 @@ VALUES = st.one_of(st.just(NONE), st.floats(0, 1, width=16), st.just(math.inf))
 @given(st.lists(VALUES, max_size=60), st.integers(0, 5), st.floats(0.3, 0.8), st.booleans())
 def test_changes_have_their_reasons(values, held_intervals, clear, marked):
     """On only after ``hold`` of values over the threshold; off only at the clearing value, or after the grace period."""
-    rule, patience = a_rule(clear=clear, hold=held_intervals * _EVERY), Patience(3 * _EVERY)
+    rule, missing_data = a_rule(clear=clear, hold=held_intervals * _EVERY), MissingDataPolicy(3 * _EVERY)
     before = marked
-    for number, now in enumerate(over_time(rule, values, marked=marked, patience=patience)):
+    for number, now in enumerate(over_time(rule, values, marked=marked, missing_data=missing_data)):
         value = values[number]
         held = [each for each in values[max(0, number - held_intervals) : number + 1] if math.isfinite(each)]
         recent = values[max(0, number - 3) : number + 1]
@@ -184,7 +184,7 @@ def test_nodes_are_judged_one_by_one(moments, order):
     one = other = Pressure.beginning(table, np.zeros(4, dtype=bool), np.zeros(4, dtype=bool), 0)
     for number, moment in enumerate(moments, start=1):
         values = np.array([moment, moment])
-        one = step(one, table, values, number * _EVERY, PATIENCE)
-        other = step(other, table, values[:, order], number * _EVERY, PATIENCE)
+        one = step(one, table, values, number * _EVERY, POLICY)
+        other = step(other, table, values[:, order], number * _EVERY, POLICY)
     assert (one.pressed[:, order] == other.pressed).all()
     assert (one.over_since[:, order] == other.over_since).all()

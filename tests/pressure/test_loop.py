@@ -15,14 +15,14 @@ from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from pressure.marked_nodes import a_marked_node
 from restow.client.leadership import always
 from restow.kube.duration import MINUTE, SECOND
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.troubles import Status
 from restow.pressure.writing import Writer
 from restow.running.background import background
 from restow.serving.health import Watchdog
@@ -84,8 +84,8 @@ async def a_stage(*names: str) -> AsyncIterator[Stage]:
         for name in names:
             cluster.answers("PATCH", f"{NODES}/{name}", an_answer({"metadata": {"resourceVersion": "2"}}))
         heard, metrics = Heard(), PressureMetrics()
-        nodes = KnownNodes(api, FIELD_MANAGER, heard.log.caution)
-        criteria = Criteria((Rule("cpu", "up", 0.8, clear=0.6),), Mark(), 0.5, Patience(MINUTE))
+        nodes = KnownNodes(api, FIELD_MANAGER, heard.log.warning)
+        criteria = Criteria((Rule("cpu", "up", 0.8, clear=0.6),), Mark(), 0.5, MissingDataPolicy(MINUTE))
         writer = Writer(api, criteria.mark, heard.log, metrics, dry_run=False)
         made = Rounds(
             prometheus=asked,
@@ -94,7 +94,7 @@ async def a_stage(*names: str) -> AsyncIterator[Stage]:
             writer=writer,
             interval=0.01,
             stopping=asyncio.Event(),
-            status=Status(10.0),
+            status=DependencyStatus(10.0),
             metrics=metrics,
             log=heard.log,
             watchdog=Watchdog(),
@@ -181,9 +181,9 @@ async def test_an_api_server_whose_watch_breaks_is_asked_whether_it_answers() ->
         await stage.rounds.nodes.listed.wait()
         assert await stage.rounds.nodes.why_silent(1.0) == ""
         assert not [each for each in stage.cluster.asked if each.path == "/version"]
-        stage.rounds.nodes._heard = None
+        stage.rounds.nodes._last_contact = None
         stage.cluster.answers("GET", "/version", a_status(503, "", "starting"), an_answer({}))
-        status = Status(0.005)
+        status = DependencyStatus(0.005)
         async with background(watch_api_server(stage.rounds.nodes, status, 0.01), "watch"):
             async with asyncio.timeout(60):
                 while not [each for each in stage.cluster.asked if each.path == "/version"][1:]:  # noqa: ASYNC110

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from cluster.histories import samples_of
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.pressure.samples import ranges
 
 INDEX = {"n1": 0, "10.0.0.1": 0, "n2": 1}
@@ -15,7 +15,11 @@ INDEX = {"n1": 0, "10.0.0.1": 0, "n2": 1}
 
 def found(*samples, per_unit=1000):
     return ranges(
-        Answer(tuple(Sample(*each) for each in samples), 1000.0), INDEX, ("n1", "n2"), per_unit=per_unit, query="q"
+        InstantVector(tuple(VectorSample(*each) for each in samples), 1000.0),
+        INDEX,
+        ("n1", "n2"),
+        per_unit=per_unit,
+        query="q",
     )
 
 

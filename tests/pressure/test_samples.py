@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.pressure.samples import STALE_AFTER, join, position_of, unmatched_instances
 
 INDEX = {"10.0.0.1": 0, "node-1": 0, "fd00::1": 0, "10.0.0.2": 1, "node-2": 1, "host:1": 2}
@@ -16,7 +16,9 @@ NOW = 1_000_000.0
 
 
 def joined(*samples: tuple[str, float], age: float = 0):
-    return join(Answer(tuple(Sample(instance, value, NOW - age) for instance, value in samples), NOW), INDEX, 3)
+    return join(
+        InstantVector(tuple(VectorSample(instance, value, NOW - age) for instance, value in samples), NOW), INDEX, 3
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
-from restow.client.prometheus import Answer, Sample
+from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE, SECOND
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
 from restow.pressure.rules import Rule
 from restow.pressure.situation import KEPT, Criteria, History, Situation, assess
@@ -17,12 +17,14 @@ OURS = {"labels": {"status": "presure"}, "managedFields": [owner(MANAGER, "statu
 NEW, SAME = np.array([-1]), np.array([0])
 
 
-def criteria(*rules: Rule, most: float = 1.0, **patience) -> Criteria:
-    return Criteria(rules or (Rule("cpu", "up", 0.8, clear=0.6),), Mark(), most, Patience(MINUTE, **patience))
+def criteria(*rules: Rule, most: float = 1.0, **missing_data) -> Criteria:
+    return Criteria(
+        rules or (Rule("cpu", "up", 0.8, clear=0.6),), Mark(), most, MissingDataPolicy(MINUTE, **missing_data)
+    )
 
 
-def answer(**values: float) -> Answer:
-    return Answer(tuple(Sample(name, value, 0) for name, value in values.items()), 0)
+def answer(**values: float) -> InstantVector:
+    return InstantVector(tuple(VectorSample(name, value, 0) for name, value in values.items()), 0)
 
 
 def nodes(*names: str, **more):

@@ -10,17 +10,17 @@ import aiohttp
 import pytest
 
 from builders.pressure_views import a_view
-from restow.pressure.view import View, application
+from restow.pressure.view import PressureView, application
 from restow.serving.health import Health
-from restow.serving.server import Endpoint, serving
+from restow.serving.server import ListenAddress, serving
 
 pytestmark = pytest.mark.asyncio
 
 
 @asynccontextmanager
-async def served(view: View, health: Health | None = None) -> AsyncIterator[str]:
+async def served(view: PressureView, health: Health | None = None) -> AsyncIterator[str]:
     made = application(health or Health(), lambda: "metric 1\n", lambda: view, lambda shown: f"<p>{shown.trouble}")
-    async with serving(made, Endpoint("127.0.0.1", 0), None) as port:
+    async with serving(made, ListenAddress("127.0.0.1", 0), None) as port:
         yield f"http://127.0.0.1:{port}"
 
 

@@ -13,7 +13,7 @@ from restow.client.transport import Api
 from restow.pressure.marking import Mark
 from restow.pressure.metrics import PressureMetrics
 from restow.pressure.nodes import MarkedNode
-from restow.pressure.writing import Difference, Writer, differences
+from restow.pressure.writing import MarkChange, Writer, differences
 from running.hearing import Heard
 
 pytestmark = pytest.mark.asyncio
@@ -29,12 +29,12 @@ def a_node(version: int = 7, taints: Any = None, **metadata: Any) -> MarkedNode:
     return read(made | {"spec": {"taints": taints}})
 
 
-def due(node: MarkedNode, *, label: bool = False, taint: bool = False) -> list[Difference]:
+def due(node: MarkedNode, *, label: bool = False, taint: bool = False) -> list[MarkChange]:
     chosen = frozenset(("a",))
     return list(differences([node], Mark(), chosen if label else frozenset(), chosen if taint else frozenset()))
 
 
-async def write(api: Api, found: list[Difference], heard: Heard | None = None, *, dry_run: bool = False) -> Any:
+async def write(api: Api, found: list[MarkChange], heard: Heard | None = None, *, dry_run: bool = False) -> Any:
     writer = Writer(api, Mark(), (heard or Heard()).log, PressureMetrics(), dry_run)
     return writer, await writer.write(found, always, lambda _: "cpu 0.9 > 0.8")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from restow.executing.deciding import Decision, Rules, decide
+from restow.executing.deciding import CycleDecision, CycleRules, decide
 from restow.policies.codes import SteeringMode
 from restow.running import applying, publishing
 from restow.running import cycles as module
@@ -23,7 +23,7 @@ def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         return compute()
 
     for each in (module, publishing, applying):
-        monkeypatch.setattr(each, "off_loop", at_once)
+        monkeypatch.setattr(each, "in_thread", at_once)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
     """All decisions; each takes no time, so that the rest of a plan that went astray is left at once."""
     seen = Decided()
 
-    def watched(cluster: Any, by: Rules, before: Any, now: int, *, steering: SteeringMode) -> Decision:
+    def watched(cluster: Any, by: CycleRules, before: Any, now: int, *, steering: SteeringMode) -> CycleDecision:
         decision = decide(cluster, by, before, now, steering=steering)
         seen.prior_evictions.append(before.prior_evictions)
         seen.given_up.append(before.given_up)

@@ -13,8 +13,8 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client.leadership import Permit, always
 from restow.descheduling.limits import PriorEviction
-from restow.executing.deciding import Rules
-from restow.executing.memory import Memory
+from restow.executing.deciding import CycleRules
+from restow.executing.memory import EvictionHistory
 from restow.executing.task import Task
 from restow.live.usage import AskForUsage, no_usage
 from restow.policies.codes import SteeringMode
@@ -40,10 +40,10 @@ def a_town(*pods: Object, nodes: int = 3, **features: Any) -> Town:
     return Town(**features).put(*made, *TOLD, *pods)
 
 
-def rules(placement: Any = None, **settings: Any) -> Rules:
+def rules(placement: Any = None, **settings: Any) -> CycleRules:
     """RemoveDuplicates, with settings of the policy."""
     document = strategy_policy("RemoveDuplicates", **settings)
-    return Rules(load_policy(as_json(document), "policy.json", PLUGINS).policy, placement)
+    return CycleRules(load_policy(as_json(document), "policy.json", PLUGINS).policy, placement)
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Run:
     town: Town
     dry_run: bool = False
     permit: Permit = always
-    memory: Memory = field(default_factory=Memory)
+    memory: EvictionHistory = field(default_factory=EvictionHistory)
     in_background: bool = False
     usage: AskForUsage = no_usage
     heard: Heard = field(default_factory=Heard)
@@ -78,7 +78,7 @@ class Run:
             usage=self.usage,
         )
 
-    def perform(self, by: Rules, times: int = 1) -> Run:
+    def perform(self, by: CycleRules, times: int = 1) -> Run:
         async def performed() -> None:
             for _ in range(times):
                 await self.cycles.perform(by)

@@ -14,7 +14,7 @@ from executing.double import a_task
 from restow.client import eviction
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.limits import PriorEviction
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 from restow.running.offering import Choice
@@ -82,7 +82,7 @@ def test_limits_count_on_over_all_plans_of_a_cycle(decided: Decided, limit: str)
 
 
 def test_a_pod_that_was_given_up_is_not_asked_for_again_in_the_same_cycle(decided: Decided) -> None:
-    refused = eviction.Failed("odd", 400)
+    refused = eviction.EvictionFailed("odd", 400)
     run = Run(a_town(*crowd("web"), *crowd("api"), answers={"api-1": refused})).perform(rules())
     assert run.asked.count("api-1") == 1
     assert run.asked[0] == "api-1"
@@ -96,7 +96,7 @@ def test_a_pod_that_was_given_up_is_not_asked_for_again_in_the_same_cycle(decide
 
 def test_a_workload_that_is_left_alone_takes_nobody_else_with_it(decided: Decided) -> None:
     """The plan is made without it, and says so once."""
-    town, memory = a_town(*crowd("web"), *crowd("api")), Memory()
+    town, memory = a_town(*crowd("web"), *crowd("api")), EvictionHistory()
     api = replace(a_task("api-1", "api"), workload=uid_of("ReplicaSet", "default", "api"))
     memory.note_failed_prediction(api, 0.0, "new-1 came back to n0")
     run = Run(town, memory=memory).perform(rules())
@@ -122,7 +122,9 @@ def test_a_budget_that_has_room_again_is_used_in_the_same_cycle(decided: Decided
 
 
 def test_in_upstream_placement_nothing_leads_astray(decided: Decided) -> None:
-    town = a_town(*crowd("web"), *crowd("api"), land=lambda _: "n1", answers={"api-1": eviction.Failed("odd", 400)})
+    town = a_town(
+        *crowd("web"), *crowd("api"), land=lambda _: "n1", answers={"api-1": eviction.EvictionFailed("odd", 400)}
+    )
     run = Run(town).perform(rules("upstream"))
     assert decided.moves == [4]
     assert len(run.asked) == 4
@@ -130,7 +132,7 @@ def test_in_upstream_placement_nothing_leads_astray(decided: Decided) -> None:
 
 def test_a_pod_that_was_given_up_makes_room_under_a_limit(decided: Decided) -> None:
     """Only evictions count; the pod is not asked for again, and others go in its place."""
-    town = a_town(*crowd("web"), *crowd("api"), answers={"api-1": eviction.Failed("odd", 400)})
+    town = a_town(*crowd("web"), *crowd("api"), answers={"api-1": eviction.EvictionFailed("odd", 400)})
     run = Run(town).perform(rules("upstream", maxNoOfPodsToEvictTotal=2))
     assert run.asked.count("api-1") == 1
     assert len(run.asked) == 3

@@ -10,7 +10,7 @@ import pytest
 from restow.running.https import https
 from restow.running.settings import HttpsSettings
 from restow.serving.health import Health
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 from running.hearing import Heard
 from serving.scraping import HERE, get
@@ -27,7 +27,7 @@ def port():
 
 def serving(port, log=None, **settings):
     tls = TlsSettings(tls_version(""), ciphers(()))
-    served = HttpsSettings(endpoint=Endpoint(HERE, port), tls=tls, **settings)
+    served = HttpsSettings(endpoint=ListenAddress(HERE, port), tls=tls, **settings)
     return https(served, Health(), lambda: "metric 1\n", {"/ask": bytes.upper}, log or Heard().log)
 
 

@@ -16,9 +16,9 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client import eviction
 from restow.errors import InputError
-from restow.executing.deciding import Decision, Rules, decide
+from restow.executing.deciding import CycleDecision, CycleRules, decide
 from restow.executing.task import Task
-from restow.off_loop import EndlessError, off_loop
+from restow.in_thread import EndlessError, in_thread
 from restow.policies.load import load_policy
 from restow.running import cycles as module
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
@@ -51,7 +51,7 @@ def test_a_stop_does_not_wait_for_a_decision(monkeypatch: pytest.MonkeyPatch) ->
         never.wait()
 
     monkeypatch.setattr(module, "decide", endless)
-    monkeypatch.setattr(module, "off_loop", off_loop)
+    monkeypatch.setattr(module, "in_thread", in_thread)
     run = Run(a_town(*crowd("web")))
 
     async def stopped() -> None:
@@ -108,7 +108,7 @@ def test_a_stop_does_not_wait_for(policy: Any) -> None:
     assert [ended - wait for wait in waits] == pytest.approx([1.0])
 
 
-async def stuck_after(run: Run, by: Rules, seconds: float) -> list[str]:
+async def stuck_after(run: Run, by: CycleRules, seconds: float) -> list[str]:
     """What the watchdog finds while a cycle is performed, for so many seconds at most; looked for each second."""
     found: list[str] = []
     performing = asyncio.ensure_future(run.cycles.perform(by))
@@ -146,7 +146,7 @@ def test_a_plan_that_does_not_go_on_is_found_out(decided: Decided) -> None:
 
 def test_a_decision_without_an_end_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody has ended the process because of it."""
-    monkeypatch.setattr(module, "off_loop", lambda *_: asyncio.Event().wait())
+    monkeypatch.setattr(module, "in_thread", lambda *_: asyncio.Event().wait())
     run = Run(a_town(*crowd("web")))
     assert virtually(stuck_after(run, rules(), 3_000)) == ["the cycle: no decision for 1900 s"]
 
@@ -154,7 +154,7 @@ def test_a_decision_without_an_end_is_found_out(monkeypatch: pytest.MonkeyPatch)
 def test_a_decision_without_an_end_fails_and_its_late_answer_moves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, decided = threading.Event(), threading.Event()
 
-    def late(*given: Any, **steering: Any) -> Decision:
+    def late(*given: Any, **steering: Any) -> CycleDecision:
         asked.wait()
         try:
             return decide(*given)
@@ -162,7 +162,7 @@ def test_a_decision_without_an_end_fails_and_its_late_answer_moves_nothing(monke
             decided.set()
 
     monkeypatch.setattr(module, "decide", late)
-    monkeypatch.setattr(module, "off_loop", off_loop)
+    monkeypatch.setattr(module, "in_thread", in_thread)
     run = Run(a_town(*crowd("web")))
 
     async def performed() -> None:
@@ -245,5 +245,5 @@ def test_what_the_policy_names_and_is_not_there_fails_the_cycle() -> None:
     document["profiles"][0]["pluginConfig"].append(threshold)
     run = Run(a_town(*crowd("web")))
     with pytest.raises(InputError, match="nobody"):
-        run.perform(Rules(load_policy(as_json(document), "policy.json", PLUGINS).policy))
+        run.perform(CycleRules(load_policy(as_json(document), "policy.json", PLUGINS).policy))
     assert run.ended() == {"failed": 1}

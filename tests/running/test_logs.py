@@ -165,16 +165,16 @@ class TestLines:
 
 class TestText:
     def test_the_header_is_klogs(self, text):
-        text.log.info("x")
-        assert re.fullmatch(r'I1121 \d\d:00:00\.123456 +\d+ test_logs\.py:\d+\] "x"\n', text.lines)
+        text.log.info("x", v=0, key=1)
+        assert re.fullmatch(r'I1121 \d\d:00:00\.123456 +\d+ test_logs\.py:\d+\] "x" key=1\n', text.lines)
 
     def test_who_logs_is_who_calls_a_line_too(self, text):
         log_lines.leading(text.log)
         assert " test_logs.py:" in text.lines
 
-    @pytest.mark.parametrize(("method", "letter"), [("info", "I"), ("caution", "W"), ("failure", "E")])
+    @pytest.mark.parametrize(("method", "letter"), [("info", "I"), ("warning", "W"), ("error", "E")])
     def test_severities(self, text, method, letter):
-        getattr(text.log, method)("x", *["error"] * (method == "failure"))
+        getattr(text.log, method)("x", *["error"] * (method == "error"))
         assert text.lines.startswith(letter)
 
     @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ class TestText:
         """Whatever a message or a name holds, a line that begins with a header is the log's."""
         forged = "x\nE1121 12:00:00.000000       1 a.go:1] forged"
         text.log.info(forged)
-        text.log.say(forged)
+        text.log.info(forged, key="x")
         text.log.info("x", pod=Ref(forged, forged))
         assert not re.search(r"^E", text.lines, re.MULTILINE)
 
@@ -241,15 +241,15 @@ class TestHostileText:
     def test_is_shown_and_not_obeyed_wherever_it_stands(self, form):
         written, text = Written(form), f"größe {OBEYED}{HALF}"
         written.log.info(text, v=0, key=text, pod=Ref(text, text), list=[text], map={text: text}, other=OSError(text))
-        written.log.say(text)
-        written.log.caution(text)
-        written.log.failure(text, ValueError(text), key=text)
+        written.log.info(text)
+        written.log.warning(text)
+        written.log.error(text, ValueError(text), key=text)
         assert is_harmless(written.lines)
         assert "größe" in written.lines
 
     def test_is_on_one_line_of_a_sentence(self, form):
         written = Written(form)
-        written.log.say(f"pod {OBEYED}")
+        written.log.info(f"pod {OBEYED}")
         assert written.lines.count("\n") == 1
 
 
@@ -286,9 +286,9 @@ class TestSecrets:
     def test_are_hidden_wherever_they_come_from(self, form, secret):
         written = Written(form)
         written.log.info(secret)
-        written.log.say(secret)
-        written.log.caution(f"it said {secret} and more")
-        written.log.failure("x", ValueError(secret), key=secret, list=[secret], map={"key": secret})
+        written.log.info(secret, key="x")
+        written.log.warning(f"it said {secret} and more")
+        written.log.error("x", ValueError(secret), key=secret, list=[secret], map={"key": secret})
         for part in ("abcdefgh", "dXNlcjpw", "eyJzdWIi", "hunter2", "MHcCAQ", "0123456789"):
             assert part not in written.lines
         assert written.lines.count("[hidden]") >= 6

@@ -10,9 +10,9 @@ import pytest
 
 from executing.double import virtually
 from restow.errors import InputError
-from restow.executing.deciding import Rules
+from restow.executing.deciding import CycleRules
+from restow.in_thread import EndlessError
 from restow.live.cluster import WatchEndedError
-from restow.off_loop import EndlessError
 from restow.policies.policy import Policy
 from restow.running.loop import Loop
 from restow.serving.health import Health
@@ -42,10 +42,10 @@ class Performed:
     seconds: float = 0.0
     failures: dict[int, Exception] = field(default_factory=dict)
     begun: list[float] = field(default_factory=list)
-    rules: list[Rules] = field(default_factory=list)
+    rules: list[CycleRules] = field(default_factory=list)
     after: Callable[[int], None] = lambda _: None
 
-    async def perform(self, rules: Rules) -> None:
+    async def perform(self, rules: CycleRules) -> None:
         self.begun.append(clock())
         self.rules.append(rules)
         await asyncio.sleep(self.seconds)
@@ -73,7 +73,7 @@ class Ran:
     async def _run(self) -> None:
         stopping = asyncio.Event()
         asyncio.get_running_loop().call_later(self.stop_after, stopping.set)
-        rules = Rules(Policy(), "upstream")
+        rules = CycleRules(Policy(), "upstream")
         loop = Loop(self.cycles, self.policies, rules, self.interval, stopping, self.health, self.heard.log)  # type: ignore[arg-type]
         await loop.run()
         self.ended = clock()

@@ -12,7 +12,7 @@ from builders import pod_metrics
 from executing.double import a_task
 from restow.cluster.snapshot import Cluster
 from restow.cluster.usage_changes import UsageChange
-from restow.executing.outcomes import Evicted, Landed, Match, Outcome, Settled
+from restow.executing.outcomes import Evicted, Landed, LandingMatch, Outcome, Settled
 from restow.kube.duration import HOUR, SECOND
 from restow.running import cycles
 from restow.running.usage_changes import UsageChanges
@@ -29,7 +29,7 @@ def noted(*outcomes: Outcome) -> tuple[UsageChange, ...]:
 
 
 def test_a_pod_is_missed_where_it_was_and_found_where_its_replacement_is() -> None:
-    found = noted(Evicted(TASK), Landed(TASK, "new", "c", Match.PREDICTED), Settled(TASK))
+    found = noted(Evicted(TASK), Landed(TASK, "new", "c", LandingMatch.PREDICTED), Settled(TASK))
     at = 1000 * SECOND
     assert found == (
         UsageChange("a", at, {"cpu": -5, "memory": -7}),

@@ -113,7 +113,7 @@ class Town:
         old = self._pods.pop(name)
         self._store.remove("Pod", task.move.pod.namespace, name)
         self._replace(old, self.land(task))
-        return eviction.Evicted()
+        return eviction.EvictionAccepted()
 
     def _replace(self, old: Object, node: str) -> None:
         self._made += 1

@@ -19,7 +19,7 @@ from restow.client.binding import ObjectRef
 from restow.client.leadership import Permit, always
 from restow.client.transport import Api
 from restow.scheduler.daemon import SchedulerDaemon
-from restow.scheduler.observing import Attempt, Observer
+from restow.scheduler.observing import Attempt, AttemptObserver
 from restow.scheduler.settings import SchedulerSettings
 from restow.scheduling.configuration.queueing_rules import queueing_rules
 
@@ -197,7 +197,7 @@ class Notes:
 
 @asynccontextmanager
 async def a_scheduler(
-    api: Api, notes: Observer | None = None, *, permit: Permit = always, **settings: Any
+    api: Api, notes: AttemptObserver | None = None, *, permit: Permit = always, **settings: Any
 ) -> AsyncIterator[SchedulerDaemon]:
     """One that schedules while the block runs; what ended it early is raised at the end."""
     made = SchedulerSettings(seed=1, **settings)

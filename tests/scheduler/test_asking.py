@@ -21,7 +21,7 @@ from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
 from restow.serving.guarding import guarded
 from restow.serving.health import Health
 from restow.serving.pages import plain_text
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import TlsSettings, ciphers, tls_version
 from running.hearing import Heard
 
@@ -69,7 +69,7 @@ async def review(token: str, path: str) -> HTTPStatus:
 @asynccontextmanager
 async def a_scheduler(*, explains: bool = True) -> AsyncIterator[str]:
     """The URL of one with its own certificate."""
-    settings = HttpsSettings(endpoint=Endpoint(HERE, 0), tls=TlsSettings(tls_version(""), ciphers(())))
+    settings = HttpsSettings(endpoint=ListenAddress(HERE, 0), tls=TlsSettings(tls_version(""), ciphers(())))
     more = {PAGE: page} if explains else {}
     async with https(settings, Health(), None, {}, Heard().log, more=more, guard=guarded((), review)) as port:
         yield f"https://{HERE}:{port}"

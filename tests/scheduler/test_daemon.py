@@ -11,7 +11,7 @@ from builders import a_node
 from restow.scheduler import daemon as daemon_module
 from restow.scheduler.observing import Result
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.scheduling.framework.laps import Laps
+from restow.scheduling.framework.phase_timer import PhaseTimer
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.queueing.queued_pod import QueuePlace
@@ -314,11 +314,11 @@ async def test_a_pod_that_a_plugin_fails_on_is_an_error_and_the_others_are_bound
 ) -> None:
     decide = Schedulers.decide
 
-    def failing(self: Schedulers, pod: int, laps: Laps) -> SchedulingDecision:
+    def failing(self: Schedulers, pod: int, timer: PhaseTimer) -> SchedulingDecision:
         if self.nominations._pods.names[pod] == "odd":
             self.nominations._state.place(pod, 0)
             raise ValueError("too odd")
-        return decide(self, pod, laps)
+        return decide(self, pod, timer)
 
     monkeypatch.setattr(Schedulers, "decide", failing)
     async with a_server() as (server, api):

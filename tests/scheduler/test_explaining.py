@@ -6,7 +6,7 @@ import pytest
 
 from builders import a_node
 from live.apiserver import now
-from restow.scheduler.explaining import Remembering, explain
+from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import Explanation
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.configuration.queueing_rules import queueing_rules
@@ -27,10 +27,10 @@ async def test_a_pod_that_fits_nowhere_is_told_node_by_node_with_what_it_waits_f
     async with a_server() as (server, api):
         two_nodes(server)
         server.create("p", cpu="2")
-        memory = Remembering(Notes(), now)
-        async with a_scheduler(api, memory) as daemon:
+        attempts = LastAttempts(Notes(), now)
+        async with a_scheduler(api, attempts) as daemon:
             await until(lambda: bool(daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE]))
-            found = explain(daemon, RULES, memory, "default", "p")
+            found = explain(daemon, RULES, attempts, "default", "p")
             assert isinstance(found, Explanation)
             assert (found.queue, found.attempts, found.feasible_nodes) == ("unschedulable", 1, 0)
             assert [(each.plugin, each.count, each.nodes) for each in found.objections] == [
@@ -53,10 +53,10 @@ async def test_a_pod_whose_bind_fails_is_told_when_it_is_tried_again() -> None:
         two_nodes(server)
         server.create("p", cpu="1")
         server.trouble = lambda what: 409 if what == "binding" else None
-        memory = Remembering(Notes(), now)
-        async with a_scheduler(api, memory) as daemon:
+        attempts = LastAttempts(Notes(), now)
+        async with a_scheduler(api, attempts) as daemon:
             await until(lambda: bool(daemon.queue.lengths()[QueuePlace.BACKOFF]))
-            found = explain(daemon, RULES, memory, "default", "p")
+            found = explain(daemon, RULES, attempts, "default", "p")
             assert found is not None
             assert found.tried_again_in is not None
             assert 0 <= found.tried_again_in <= 2
@@ -70,10 +70,10 @@ async def test_nothing_is_told_of_pods_that_do_not_wait_for_it() -> None:
         two_nodes(server)
         server.create("theirs", spec={"schedulerName": "somebody"})
         server.create("bound", node="a")
-        memory = Remembering(Notes(), now)
-        async with a_scheduler(api, memory) as daemon:
+        attempts = LastAttempts(Notes(), now)
+        async with a_scheduler(api, attempts) as daemon:
             await until(lambda: daemon.live.ready)
             server.create("p")
             await until(lambda: server.nodes_of()["p"] is not None)
             for name in ("theirs", "bound", "nobody"):
-                assert explain(daemon, RULES, memory, "default", name) is None
+                assert explain(daemon, RULES, attempts, "default", name) is None

@@ -8,7 +8,7 @@ import pytest
 from builders import a_node
 from restow.cluster.node_store import read_node
 from restow.kube.objects import Node
-from restow.scheduler.mirror import Changes, ObjectChange, PodChange, SeenPod
+from restow.scheduler.mirror import MirrorChanges, PodChange, PodSnapshot, WatchedChange
 from restow.scheduler.queue_events import events_of, waits
 from restow.scheduling.framework.facts import PodFacts
 
@@ -16,11 +16,11 @@ KEY = "default", "p"
 
 
 def seen(is_over=False, **facts):
-    return SeenPod(PodFacts(uid="p", **facts), created=0, is_over=is_over)
+    return PodSnapshot(PodFacts(uid="p", **facts), created=0, is_over=is_over)
 
 
 def pod_change(before, after):
-    return Changes(pods=[PodChange(KEY, before, after)])
+    return MirrorChanges(pods=[PodChange(KEY, before, after)])
 
 
 def labels(changes):
@@ -50,12 +50,12 @@ def test_nodes_and_other_objects():
         read_node(msgspec.convert(a_node("n", cpu=cpu, ready=ready), Node))
         for cpu, ready in (("1", False), ("2", True))
     )
-    changes = Changes(
+    changes = MirrorChanges(
         objects=[
-            ObjectChange("Node", ("", "n"), None, old),
-            ObjectChange("Node", ("", "n"), old, new),
-            ObjectChange("StorageClass", ("", "c"), None, object()),
-            ObjectChange("Service", ("default", "s"), None, object()),
+            WatchedChange("Node", ("", "n"), None, old),
+            WatchedChange("Node", ("", "n"), old, new),
+            WatchedChange("StorageClass", ("", "c"), None, object()),
+            WatchedChange("Service", ("default", "s"), None, object()),
         ]
     )
     assert [label for label, _ in labels(changes)] == [

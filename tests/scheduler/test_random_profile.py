@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from client.double import Answer, Double, a_status, an_answer
-from restow.client.binding import Bound, Elsewhere, ObjectRef, Outcome, Refused
+from restow.client.binding import BindingRefused, Bound, Elsewhere, ObjectRef, Outcome
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
 from restow.client.transport import Api
@@ -135,7 +135,7 @@ async def test_what_is_refused_is_tried_again_and_what_others_took_is_not(api: A
     told = await scheduled(api)
 
     assert told == [
-        ("a", "n1", Refused("not now")),
+        ("a", "n1", BindingRefused("not now")),
         ("b", "n1", Elsewhere("n7", "taken")),
         ("a", "n1", Bound()),
     ]

@@ -11,7 +11,7 @@ from restow.client.events import Occurrence, Regarding
 from restow.running.logs import Log
 from restow.scheduler.metrics import SchedulerMetrics
 from restow.scheduler.observing import Attempt, Result
-from restow.scheduler.reporter import Reporter, shortened
+from restow.scheduler.reporter import SchedulerReporter, shortened
 
 POD = ObjectRef("dev", "web-1", "u1")
 VICTIM = ObjectRef("dev", "old-1", "u2")
@@ -19,13 +19,13 @@ ABOUT = Regarding("Pod", "web-1", "dev", "u1")
 
 
 class Heard:
-    """Whatever a teller says."""
+    """Whatever a reporter says."""
 
     def __init__(self, verbosity: int = 0) -> None:
         self.stream = io.StringIO()
         self.occurrences: list[Occurrence] = []
         self.metrics = SchedulerMetrics()
-        self.teller = Reporter(Log(self.stream, verbosity=verbosity), self.metrics, {"mine": self})
+        self.reporter = SchedulerReporter(Log(self.stream, verbosity=verbosity), self.metrics, {"mine": self})
 
     def record(self, occurrence: Occurrence, /) -> None:
         self.occurrences.append(occurrence)
@@ -42,7 +42,7 @@ def an_attempt(result: Result, **more: object) -> Attempt:
 def test_a_pod_that_was_bound() -> None:
     heard = Heard(verbosity=2)
 
-    heard.teller.attempted(an_attempt(Result.SCHEDULED, node="n1"))
+    heard.reporter.attempted(an_attempt(Result.SCHEDULED, node="n1"))
 
     note = "Successfully assigned dev/web-1 to n1"
     assert heard.occurrences == [Occurrence(ABOUT, "Scheduled", "Binding", note)]
@@ -56,7 +56,7 @@ def test_a_pod_that_fits_nowhere() -> None:
     heard = Heard()
     message = "0/1 nodes are available: 1 Insufficient cpu."
 
-    heard.teller.attempted(
+    heard.reporter.attempted(
         an_attempt(
             Result.UNSCHEDULABLE, message=message, rejected_by=frozenset({"NodeResourcesFit"}), tried_preemption=True
         )
@@ -72,7 +72,7 @@ def test_a_pod_that_fits_nowhere() -> None:
 def test_an_error_is_logged_whatever_the_verbosity() -> None:
     heard = Heard()
 
-    heard.teller.attempted(an_attempt(Result.ERROR, message="no answer"))
+    heard.reporter.attempted(an_attempt(Result.ERROR, message="no answer"))
 
     assert '"Error scheduling pod; retrying" err="no answer" pod="dev/web-1"' in heard.stream.getvalue()
 
@@ -80,7 +80,7 @@ def test_an_error_is_logged_whatever_the_verbosity() -> None:
 def test_victims_are_told_for_whom_they_go() -> None:
     heard = Heard()
 
-    heard.teller.preempted(POD, "mine", "n1", [VICTIM])
+    heard.reporter.preempted(POD, "mine", "n1", [VICTIM])
 
     assert heard.occurrences == [
         Occurrence(
@@ -108,5 +108,5 @@ def test_a_note_is_as_long_as_an_event_takes(message: str, told: str) -> None:
 
 def test_nothing_is_recorded_for_a_profile_that_is_not_ours() -> None:
     heard = Heard()
-    heard.teller.bound(POD, "other", "n1")
+    heard.reporter.bound(POD, "other", "n1")
     assert heard.occurrences == []

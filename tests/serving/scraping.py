@@ -7,7 +7,7 @@ import ssl
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from restow.serving.server import Endpoint, serving
+from restow.serving.server import ListenAddress, serving
 
 HERE = "127.0.0.1"
 
@@ -47,5 +47,5 @@ async def get(port, path, *, tls=None, name=None, method="GET", headers=(), body
 @asynccontextmanager
 async def served(application, tls):
     """Serve an application on a free port of this machine."""
-    async with serving(application, Endpoint(HERE, 0), tls) as port:
+    async with serving(application, ListenAddress(HERE, 0), tls) as port:
         yield port

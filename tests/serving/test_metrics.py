@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from restow.serving.figures import CycleFigures
-from restow.serving.metrics import EvictedPod, Metrics
+from restow.serving.metrics import EvictionLabels, Metrics
 
-POD = EvictedPod(strategy="PodLifeTime", profile="default", namespace="shop", node="n1")
+POD = EvictionLabels(strategy="PodLifeTime", profile="default", namespace="shop", node="n1")
 LABELS = 'strategy="PodLifeTime",profile="default",namespace="shop",node="n1"'
 STRATEGY_BOUNDS = ".01 .025 .05 .1 .25 .5 1 2.5 5 10 25 50 100"
 

@@ -12,7 +12,7 @@ import pytest
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 from restow.serving.pages import pages
-from restow.serving.server import Endpoint, serving
+from restow.serving.server import ListenAddress, serving
 from restow.serving.tls import TlsSettings, ciphers, context_of_pem, self_signed
 from serving.scraping import HERE, get, served
 
@@ -139,14 +139,14 @@ async def test_nobody_is_told_of_what_the_server_is_made():
 async def test_a_port_that_is_taken_is_a_sentence():
     async with served(pages(Health(), None), TLS) as port:
         with pytest.raises(OSError, match=rf"cannot listen on 127\.0\.0\.1, port {port} .*in use"):
-            async with serving(pages(Health(), None), Endpoint(HERE, port), TLS):
+            async with serving(pages(Health(), None), ListenAddress(HERE, port), TLS):
                 pass
 
 
 async def test_a_server_that_has_stopped_leaves_its_port():
     async with served(pages(Health(), None), TLS) as port:
         pass
-    async with serving(pages(Health(), None), Endpoint(HERE, port), TLS) as again:
+    async with serving(pages(Health(), None), ListenAddress(HERE, port), TLS) as again:
         assert again == port
 
 

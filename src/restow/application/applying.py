@@ -23,7 +23,7 @@ from restow.descheduling.plan_cluster import foreign_cluster
 from restow.descheduling.weaker_protections import weaker_protections
 from restow.errors import InputError
 from restow.executing.outcomes import Outcome
-from restow.executing.releasing import hurried
+from restow.executing.releasing import unthrottled
 from restow.executing.surroundings import ApiEvictions
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
@@ -150,7 +150,7 @@ class Session:
             self.audience.warn(api.endpoint.warnings)
             # The lists would be waited for; here it shows at once whether there is anybody.
             minor = await check_version(watching, log)
-            async with live_cluster(watching, kinds_of(self.order.policy), warn=log.caution) as live:
+            async with live_cluster(watching, kinds_of(self.order.policy), warn=log.warning) as live:
                 live.server_minor = minor
                 with self.audience.working("reading the live cluster"):
                     await first_lists(live)
@@ -195,7 +195,7 @@ class Session:
                 if self.request.lease is None:
                     await work(always)
                 else:
-                    await under_lease(lock, work, application.interrupted, log.caution)
+                    await under_lease(lock, work, application.interrupted, log.warning)
             except ClientError as error:
                 self.audience.warn([f"restow failed: {error}"])
         application.ledger.close(OutcomeCode.STOPPED, "it was not begun")
@@ -206,7 +206,7 @@ class Session:
         async def not_offered() -> str | None:
             if self.request.lease is None:
                 return _NO_LEASE
-            found = await Offer(hurried(api), self.namespace, log).choice(self.order.steering)
+            found = await Offer(unthrottled(api), self.namespace, log).choice(self.order.steering)
             return found if isinstance(found, str) else None
 
         return Application(
@@ -231,7 +231,7 @@ class Session:
                 async with steering(api, namespace, permit, gates, log, fencing=fencing) as offer:
                     choice = await offer.choice(self.order.steering)
                     if isinstance(choice, str):
-                        log.caution(f"replacements are not steered: {choice}")
+                        log.warning(f"replacements are not steered: {choice}")
                     yield UNSTEERED if isinstance(choice, str) else choice
 
     def _show(self, promise: Promise, api: Api) -> None:

@@ -10,7 +10,7 @@ from restow.application.feedback import Feedback
 from restow.application.named_files import file_bytes, file_name
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
-from restow.client.prometheus import Answer, QueryError, prometheus_endpoint, query
+from restow.client.prometheus import InstantVector, QueryError, prometheus_endpoint, query
 from restow.client.transport import Api
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
@@ -86,7 +86,7 @@ def check_rules(request: PressureCheckRequest, feedback: Feedback) -> PressureCh
 
 async def _ask(
     request: PressureCheckRequest, endpoint: Endpoint, file: RuleFile, feedback: Feedback
-) -> tuple[list[Answer], list[MarkedNode]]:
+) -> tuple[list[InstantVector], list[MarkedNode]]:
     async with connect(request.kubeconfig, request.context) as api, open_session() as session:
         feedback.warn(api.endpoint.warnings)
         prometheus = Api(endpoint, session, None)
@@ -96,7 +96,7 @@ async def _ask(
         return answers, nodes
 
 
-async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
+async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> InstantVector:
     try:
         return await query(prometheus, rule.query)
     except QueryError as error:

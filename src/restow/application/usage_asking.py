@@ -13,7 +13,7 @@ from restow.application.policies import read_policy_file
 from restow.application.usage_range import usage_seconds, usage_step
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
-from restow.client.prometheus import Answer, QueryError, query_history
+from restow.client.prometheus import InstantVector, QueryError, query_history
 from restow.client.transport import Api
 from restow.cluster.usage_columns import PER_SHARE, SHARE, packed, rounded
 from restow.cluster.usage_history import SampleSeries
@@ -136,7 +136,7 @@ async def _live_index(where: ClusterSource, nodes: Sequence[str], feedback: Feed
     return {word: position[listed[at].name] for word, at in index_of(listed).items() if listed[at].name in position}
 
 
-async def _history(prometheus: Api, wanted: UsageRequest, query: RangeQuery) -> Answer:
+async def _history(prometheus: Api, wanted: UsageRequest, query: RangeQuery) -> InstantVector:
     try:
         return await query_history(prometheus, query.promql, wanted.seconds, wanted.step)
     except QueryError as error:

@@ -20,11 +20,11 @@ from restow.executing.outcomes import (
     Landed,
     Missing,
     Outcome,
+    Postponed,
     Requested,
     Settled,
     Unready,
     Unverified,
-    Waiting,
 )
 from restow.policies.codes import OutcomeCode
 from restow.redaction import public_line
@@ -125,7 +125,7 @@ def _lines(outcome: Outcome) -> list[str]:
 def _said(outcome: Outcome) -> str:
     said = ""
     match outcome:
-        case Waiting(_, message):
+        case Postponed(_, message):
             said = f"waits: {message}"
         case Landed(_, replacement, node, match):
             missed = ", which is not where the plan wants it" if match in ELSEWHERE else ""

@@ -14,12 +14,12 @@ from restow.cli.flag_values import key_pair
 from restow.cli.server_flags import ServerFlags
 from restow.client.errors import ClientError
 from restow.client.leadership import Timing
+from restow.in_thread import EndlessError
 from restow.kube.duration import SECOND
-from restow.off_loop import EndlessError
 from restow.running.log_lines import hear_libraries
 from restow.running.logs import Format, Log
 from restow.running.settings import HttpsSettings, LeaseSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 
 _DONE: Final = 0
@@ -44,7 +44,7 @@ def https_settings(flags: ServerFlags, *, metrics: bool = True) -> HttpsSettings
     if flags.tls_cert_file:
         pairs.insert(0, KeyPair(Path(flags.tls_cert_file), Path(flags.tls_private_key_file)))
     return HttpsSettings(
-        endpoint=Endpoint(flags.bind_address, flags.secure_port, flags.permit_port_sharing),
+        endpoint=ListenAddress(flags.bind_address, flags.secure_port, flags.permit_port_sharing),
         tls=TlsSettings(tls_version(flags.tls_min_version), ciphers(flags.tls_cipher_suites)),
         certificates=tuple(pairs),
         metrics=metrics,

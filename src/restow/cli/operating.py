@@ -17,7 +17,7 @@ from restow.operator.soft_tainting import read_policy, tainting_policy
 from restow.operator.tainter_daemon import TainterSettings, taint
 from restow.running.logs import Format
 from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import TlsSettings, ciphers, tls_version
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside
@@ -71,7 +71,7 @@ def run_operator(asked: Operating) -> int:
         https=server_on(asked.port),
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
-    return run_daemon(operate(settings, log), partial(log.failure, "restow operator failed"))
+    return run_daemon(operate(settings, log), partial(log.error, "restow operator failed"))
 
 
 def pressure_metrics(kubeconfig: str | None) -> bool | None:
@@ -85,7 +85,7 @@ def server_on(port: int) -> HttpsSettings | None:
     if port <= 0:
         return None
     tls = TlsSettings(tls_version(""), ciphers(()))
-    return HttpsSettings(endpoint=Endpoint(_EVERYWHERE, port), tls=tls)
+    return HttpsSettings(endpoint=ListenAddress(_EVERYWHERE, port), tls=tls)
 
 
 def keep_tainting(asked: TaintingRequest) -> int:
@@ -99,4 +99,4 @@ def keep_tainting(asked: TaintingRequest) -> int:
         https=server_on(asked.port),
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
-    return run_daemon(taint(settings, log), partial(log.failure, "restow operator soft-tainter failed"))
+    return run_daemon(taint(settings, log), partial(log.error, "restow operator soft-tainter failed"))

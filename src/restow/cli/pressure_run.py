@@ -15,13 +15,13 @@ from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
 from restow.pressure.daemon import Listening, PressureDaemon, PressureSettings
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.rules import read_rules
 from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 
 _HIGHEST_PORT: Final = 65535
@@ -31,7 +31,7 @@ def label_by_rules(flags: PressureFlags) -> int:
     """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
     log = daemon_log(flags.logging_format, flags.v)
     daemon = PressureDaemon(settings_of(flags, log), log, render_pressure)
-    return run_daemon(daemon.run(), partial(log.failure, "restow pressure failed"))
+    return run_daemon(daemon.run(), partial(log.error, "restow pressure failed"))
 
 
 def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:
@@ -44,11 +44,11 @@ def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:
     most, mark = share_of(flags.max_share), mark_of(flags.label)
     file = read_rules(file_bytes(flags.rules), file_name(flags.rules))
     for warning in file.warnings:
-        log.caution(str(warning))
+        log.warning(str(warning))
     return PressureSettings(
         api=ApiSettings(kubeconfig=flags.kubeconfig),
         prometheus=_access(flags).endpoint(),
-        criteria=Criteria(file.rules, mark, most, Patience(flags.grace_period, flags.after_grace)),
+        criteria=Criteria(file.rules, mark, most, MissingDataPolicy(flags.grace_period, flags.after_grace)),
         interval=flags.interval / SECOND,
         dry_run=flags.dry_run,
         namespace=flags.leader_elect_resource_namespace,
@@ -79,12 +79,12 @@ def _listening(flags: PressureFlags) -> Listening | None:
     return Listening(endpoint=endpoint_of(flags.listen), certificate=pair)
 
 
-def endpoint_of(text: str) -> Endpoint:
+def endpoint_of(text: str) -> ListenAddress:
     """Return where ``--listen`` means: ``:9000`` is port 9000 of every address."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT:
         raise InputError(f"--listen {excerpt(repr(text))} is no address such as :9000 or 127.0.0.1:9000")
-    return Endpoint(host.removeprefix("[").removesuffix("]") or _EVERY_ADDRESS, int(port), origin="--listen")
+    return ListenAddress(host.removeprefix("[").removesuffix("]") or _EVERY_ADDRESS, int(port), origin="--listen")
 
 
 #: The kubelet, Prometheus and people come from outside.

@@ -31,7 +31,7 @@ def deschedule(flags: Flags) -> int:
     check_flags(flags)
     log = daemon_log(flags.logging_format, flags.v)
     for sentence in ignored_flags(flags):
-        log.caution(sentence)
+        log.warning(sentence)
     profiles, configuration = _schedulers(flags, log)
     descheduler = Descheduler(settings_of(flags, profiles, configuration), log)
     return run_daemon(descheduler.run(), partial(log_lines.failed, log))
@@ -46,7 +46,7 @@ def _schedulers(flags: Flags, log: Log) -> tuple[tuple[SchedulerProfile, ...], d
 
     configuration = read_scheduler_config(flags.scheduler_config)
     for warning in problem_lines(configuration.warnings):
-        log.caution(warning)
+        log.warning(warning)
     return configuration.profiles, configuration.document
 
 

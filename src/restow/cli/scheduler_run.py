@@ -28,11 +28,11 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 def schedule(flags: SchedulerFlags) -> int:
     """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
     log = daemon_log(flags.logging_format, flags.v)
-    failed = partial(log.failure, "restow scheduler failed")
+    failed = partial(log.error, "restow scheduler failed")
     if flags.profile == "random":
         check(flags)
         for sentence in ignored_flags(flags):
-            log.caution(sentence)
+            log.warning(sentence)
         random = RandomSettings(name=flags.scheduler_name, seed=flags.seed)
         return run_daemon(schedule_randomly(process_settings(flags), random, log), failed)
     configuration = read_scheduler_config(flags.config or None)
@@ -44,7 +44,7 @@ def schedule(flags: SchedulerFlags) -> int:
         *problem_lines(configuration.warnings),
         *cautions(configuration, tuple(scheduling.profiles)),
     ):
-        log.caution(sentence)
+        log.warning(sentence)
     shown = as_understood(configuration.written, tuple(scheduling.profiles), shown_settings(effective))
     settings = replace(process_settings(effective), configuration=shown)
     return run_daemon(schedule_by_profiles(settings, scheduling, log), failed)

@@ -1,7 +1,7 @@
-"""Whether somebody who shows a token may read a page of this program: asked of the API server, as Kubernetes' own programs do.
+"""Whether the owner of a token may read a page of this program; the API server decides, as for Kubernetes' own programs.
 
-A TokenReview says whose token it is, a SubjectAccessReview whether that user may get the page's path. Answers are kept for
-ten seconds, by a hash of the token.
+A TokenReview says whose token it is, a SubjectAccessReview whether that user may get the page's path. Answers are kept
+for ten seconds, by a hash of the token.
 Source: delegating authentication and authorization, apiserver v0.36.
 """
 
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from restow.client.errors import ClientError, Forbidden, missing_right
-from restow.client.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
+from restow.client.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
 from restow.client.server_time import boot_clock
 from restow.client.transport import Api, Call, decoded
 
@@ -37,16 +37,16 @@ class _Review(Struct, frozen=True):
 
 @dataclass(slots=True)
 class AccessReviews:
-    """Asks one API server."""
+    """Token and access reviews by one API server, kept for a while."""
 
     api: Api
     clock: Callable[[], float] = boot_clock
     _known: OrderedDict[tuple[bytes, str], tuple[HTTPStatus, float]] = field(default_factory=OrderedDict)
 
     async def review(self, token: str, path: str) -> HTTPStatus:
-        """Return what is answered to whoever shows a token and asks for a path: OK, UNAUTHORIZED or FORBIDDEN.
+        """Return the HTTP status for a token and a path: OK, UNAUTHORIZED or FORBIDDEN.
 
-        ClientError where the API server does not say.
+        ClientError if the API server does not answer.
         """
         key, now = (hashlib.sha256(token.encode()).digest(), path), self.clock()
         kept = self._known.get(key)
@@ -64,13 +64,13 @@ class AccessReviews:
         if not reviewed.get("authenticated"):
             return HTTPStatus.UNAUTHORIZED
         user = reviewed.get("user") or {}
-        told = {"uid": "uid", "groups": "groups", "extra": "extra", "username": "user"}
-        who = {name: user[field] for field, name in told.items() if user.get(field)}
+        names = {"uid": "uid", "groups": "groups", "extra": "extra", "username": "user"}
+        who = {name: user[field] for field, name in names.items() if user.get(field)}
         asked = {**who, "nonResourceAttributes": {"path": path, "verb": "get"}}
         allowed = (await self._create(SUBJECT_ACCESS_REVIEWS, asked)).get("allowed")
         return HTTPStatus.OK if allowed else HTTPStatus.FORBIDDEN
 
-    async def _create(self, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+    async def _create(self, resource: ApiResource, spec: dict[str, Any]) -> dict[str, Any]:
         """The status of a review."""
         review = {"apiVersion": f"{resource.group}/{resource.version}", "kind": resource.kind, "spec": spec}
         call = Call("POST", resource.path(), body=msgspec.json.encode(review))

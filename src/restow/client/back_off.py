@@ -16,7 +16,7 @@ T = TypeVar("T")
 _chance = random.Random()  # noqa: S311
 
 
-#: A server that asks for more than this (seconds) is not obeyed: somebody waits for the answer.
+#: The longest pause (seconds) that a server may ask for: the caller waits for the answer.
 _LONGEST = 120.0
 #: How often a request is tried in all that may pass.
 _TRIES: Final = 4
@@ -33,7 +33,7 @@ class BackOff:
     jitter: float = 1.0
 
     def wait(self, failures: int, at_least: float | None = None, chance: random.Random = _chance) -> float:
-        """Seconds to wait after so many failures in a row (1, 2, ...), at least what the server asked for."""
+        """Seconds to wait after ``failures`` in a row (1, 2, ...), at least what the server asked for."""
         # Beyond 64 doublings every wait is the cap; the power would overflow.
         plain = min(self.cap, self.first * self.factor ** min(failures - 1, 64))
         return max(plain, min(at_least or 0.0, _LONGEST)) * (1 + self.jitter * chance.random())
@@ -41,12 +41,12 @@ class BackOff:
 
 #: For the repetition of one request: 0.25 to 0.5 s, then up to 10 to 20 s.
 REQUESTS = BackOff(first=0.25, cap=10.0)
-#: For lists and watches that go on for ever. Source: the reflector of client-go v0.36.
+#: For lists and watches that never end. Source: the reflector of client-go v0.36.
 STREAMS = BackOff(first=0.8, cap=30.0)
 
 
 async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
-    """What an attempt returns, repeated a few times where nobody answered or the server had no time.
+    """What an attempt returns, repeated a few times if the server is busy or does not answer.
 
     Only for requests that may be carried out twice.
     """

@@ -1,8 +1,8 @@
 """Binding a pod to a node, as a scheduler does: by the Binding subresource, after its volumes have been prepared.
 
-A Binding names the pod's uid, so a pod that was made anew under the same name is left alone, and a pod is bound once only:
-the API server refuses the second binding. So asking twice is safe. Where an answer is lost, the question is repeated, and
-a refusal after that is compared with the pod itself: it may be our own first request that took the place.
+A Binding contains the pod's uid, so a new pod with the same name is left alone, and a pod is bound only once: the API
+server refuses a second binding. So asking twice is safe. If a response is lost, the request is repeated, and a refusal
+after that is compared with the pod itself: our own first request may have bound it.
 Source: the binding subresource, Kubernetes 1.36.
 """
 
@@ -29,13 +29,13 @@ from restow.client.errors import (
 )
 from restow.client.leadership import Permit
 from restow.client.objects import PatchKind
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api, Call
 
 _PODS: Final = RESOURCES["Pod"]
 _CLAIMS: Final = RESOURCES["PersistentVolumeClaim"]
 _VOLUMES: Final = RESOURCES["PersistentVolume"]
-#: Answers after which nobody knows whether the request was carried out.
+#: Responses after which it is unknown whether the request was carried out.
 _UNKNOWN: Final = (500, 502, 504)
 
 _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
@@ -44,7 +44,7 @@ _BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 
 @dataclass(slots=True, frozen=True)
 class ObjectRef:
-    """An object as it was when somebody decided about it."""
+    """An object as it was when something was decided about it."""
 
     #: Empty for an object without one.
     namespace: str
@@ -67,34 +67,34 @@ class Bound:
 
 @dataclass(slots=True, frozen=True)
 class Elsewhere:
-    """Somebody else has bound the pod."""
+    """Another program has bound the pod."""
 
     node: str
     message: str
 
 
 @dataclass(slots=True, frozen=True)
-class Gone:
+class PodGone:
     """There is no such pod any more, it is being deleted, or another one has its name."""
 
     message: str
 
 
 @dataclass(slots=True, frozen=True)
-class Refused:
+class BindingRefused:
     """The pod was not bound, and still waits."""
 
     message: str
 
 
 @dataclass(slots=True, frozen=True)
-class Unanswered:
-    """No answer: the pod may be bound to the node, now or in a moment. A watch will tell, and asking again is safe."""
+class BindingUnanswered:
+    """No answer: the pod may be bound to the node, now or in a moment. A watch shows it, and asking again is safe."""
 
     message: str
 
 
-Outcome = Bound | Elsewhere | Gone | Refused | Unanswered
+Outcome = Bound | Elsewhere | PodGone | BindingRefused | BindingUnanswered
 
 
 class _PodName(Struct, frozen=True):
@@ -141,13 +141,13 @@ async def bind(api: Api, pod: ObjectRef, node: str, *, permit: Permit) -> Outcom
     except (Conflict, NotFound) as error:
         return await _as_it_is(api, pod, node, error)
     except Unreachable as error:
-        return Unanswered(str(error))
+        return BindingUnanswered(str(error))
     except (NoCredentials, Untrusted) as error:
-        return Refused(str(error))
+        return BindingRefused(str(error))
     except Forbidden as error:
-        return Refused(missing_right(error, _PODS, ("create",), "binding"))
+        return BindingRefused(missing_right(error, _PODS, ("create",), "binding"))
     except ApiError as error:
-        return Unanswered(error.message) if error.status in _UNKNOWN else Refused(error.message)
+        return BindingUnanswered(error.message) if error.status in _UNKNOWN else BindingRefused(error.message)
     return Bound()
 
 
@@ -156,16 +156,16 @@ async def _as_it_is(api: Api, pod: ObjectRef, node: str, refusal: ApiError) -> O
     try:
         found = await objects.get(api, _PODS, pod.namespace, pod.name, _Found)
     except NotFound:
-        return Gone(refusal.message)
+        return PodGone(refusal.message)
     except ClientError:
-        return Unanswered(refusal.message)
+        return BindingUnanswered(refusal.message)
     if found.metadata.uid != pod.uid or found.metadata.deletion_timestamp is not None:
-        return Gone(refusal.message)
+        return PodGone(refusal.message)
     if found.spec.node_name == node:
         return Bound()
     if found.spec.node_name:
         return Elsewhere(found.spec.node_name, refusal.message)
-    return Refused(refusal.message)
+    return BindingRefused(refusal.message)
 
 
 # Source: VolumeBinding, Kubernetes 1.36: the provisioner of a claim with WaitForFirstConsumer waits for the annotation, and
@@ -189,7 +189,7 @@ async def claim_volume(api: Api, volume: ObjectRef, claim: ObjectRef, *, permit:
     await _change(api, _VOLUMES, volume, {"metadata": metadata, "spec": {"claimRef": reference}}, permit)
 
 
-async def _change(api: Api, resource: Resource, thing: ObjectRef, change: object, permit: Permit) -> None:
+async def _change(api: Api, resource: ApiResource, thing: ObjectRef, change: object, permit: Permit) -> None:
     await patiently(
         lambda: objects.patch(api, resource, thing.namespace, thing.name, change, kind=PatchKind.MERGE, permit=permit)
     )

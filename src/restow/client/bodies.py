@@ -1,8 +1,8 @@
-"""The bodies of answers: decompressed in small steps, and read up to a size.
+"""The bodies of responses: decompressed in small steps, and read up to a maximum size.
 
-A few kilobytes of gzip can hold gigabytes, and whoever answers may be anybody: a Prometheus of a tenant, a token endpoint.
-So the sessions do not decompress (``auto_decompress`` of aiohttp); it is done here, and the event loop has its turns between
-the steps. What is larger than its limit is not read to its end, and its connection is closed.
+A few kilobytes of gzip can hold gigabytes, and the server may not be trusted: a Prometheus of a tenant, a token
+endpoint. So the sessions do not decompress (``auto_decompress`` of aiohttp); it is done here, and the event loop runs
+other tasks between the steps. A body above its limit is not read to its end, and its connection is closed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 async def body_of(response: aiohttp.ClientResponse, largest: int) -> bytes:
-    """The whole body, decompressed; TooLarge for more than so many bytes, Unreachable for what is no gzip."""
+    """The whole body, decompressed; TooLarge for more than ``largest`` bytes, Unreachable for invalid gzip."""
     # Without compression the size is known beforehand.
     if not _is_gzip(response) and (response.content_length or 0) > largest:
         raise too_large(response, largest)

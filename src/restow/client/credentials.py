@@ -16,7 +16,7 @@ from typing import Protocol
 
 from restow.client.errors import NoCredentials
 from restow.errors import InputError
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 from restow.small_files import read_small_file
 
 #: Seconds for which a token file is believed. Source: cachingTokenSource, client-go v0.36.
@@ -119,7 +119,7 @@ class OverTls:
     def __init__(self, own: Credentials, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
         #: Who we are, without the connection.
         self.own = own
-        self._tls = Renewed(files, make)
+        self._tls = ReloadingFile(files, make)
 
     async def identity(self) -> Identity:
         """Our own identity, with a TLS context if it brings none."""

@@ -1,7 +1,7 @@
-"""Asking the API server what would become of a new pod of a controller, in a server-side dry run.
+"""What the API server would make of a new pod of a controller, from a server-side dry run.
 
-Every admission plugin, policy and webhook speaks as it would for the controller's own request, except those that look at who
-asks. Nothing is written. Source: ``dryRun=All``, Kubernetes 1.36; the pods that the controllers of 1.36 create.
+Admission plugins, policies and webhooks act as they would for the controller's own request, except those that check the
+user. Nothing is written. Source: ``dryRun=All``, Kubernetes 1.36; the pods that the controllers of 1.36 create.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def why_refused(error: Forbidden) -> str:
 
 
 def _pod(namespace: str, owner: OwnerReference, template: dict[str, Any]) -> dict[str, Any]:
-    """The request that a controller would send, but for the name: that of the running pod may be taken."""
+    """The request that a controller would send, except for the name: that of the running pod may be taken."""
     given = template.get("metadata") or {}
     reference = {
         "apiVersion": API_VERSIONS[owner.kind],

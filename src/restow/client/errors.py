@@ -1,7 +1,7 @@
-"""What an API server refuses, and how it says so, as one exception a reason.
+"""What an API server refuses, and how it says so: one exception for each reason.
 
 A refusal is a ``Status`` object. Its status code and its reason together name the class here; the message stays the
-server's own. ``Unreachable`` is the odd one out: nobody answered, so nothing is known about what happened.
+server's own. ``Unreachable`` is the odd one out: there was no response, so nothing is known about what happened.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.server_time import http_date
 from restow.kube.excerpts import LONGEST, excerpt
 
@@ -62,7 +62,7 @@ class MalformedReply(ClientError):
 
 
 class TooLarge(MalformedReply):
-    """An answer of more bytes than are read; asking again does not help."""
+    """A response with more bytes than the limit; asking again does not help."""
 
 
 class NoCredentials(ClientError):
@@ -89,7 +89,7 @@ class ApiError(ClientError):
 
     @property
     def message(self) -> str:
-        """What it says, as far as people read."""
+        """The message, cut to a readable length."""
         return excerpt(self.answer)
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404."""
+    """404: there is no such object, or no such resource."""
 
 
 class Conflict(ApiError):
@@ -143,11 +143,11 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 def refusal(status: int, body: bytes, headers: Mapping[str, str], now: float) -> ApiError:
     """The error that a reply with a status of 400 or more means; ``now`` (seconds since the epoch) dates Retry-After."""
     try:
-        told = msgspec.json.decode(body, type=Status)
+        reply = msgspec.json.decode(body, type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = Status(message=body[:LONGEST].decode(errors="replace").strip() or "(no text)")
+        reply = Status(message=body[:LONGEST].decode(errors="replace").strip() or "(no text)")
     waiting = _seconds(headers.get("Retry-After"), now)
-    return _error(status, told, waiting)
+    return _error(status, reply, waiting)
 
 
 def refusal_of(status: Status) -> ApiError:
@@ -155,12 +155,12 @@ def refusal_of(status: Status) -> ApiError:
     return _error(status.code, status, None)
 
 
-def _error(code: int, told: Status, waiting: float | None) -> ApiError:
-    details = told.details or _Details()
+def _error(code: int, reply: Status, waiting: float | None) -> ApiError:
+    details = reply.details or _Details()
     if waiting is None and details.retry_after_seconds:
         waiting = float(details.retry_after_seconds)
     kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
-    return kind(code, told.reason, told.message or told.error or "(no text)", waiting, details.causes or ())
+    return kind(code, reply.reason, reply.message or reply.error or "(no text)", waiting, details.causes or ())
 
 
 def _seconds(header: str | None, now: float) -> float | None:
@@ -174,7 +174,7 @@ def _seconds(header: str | None, now: float) -> float | None:
     return None if until is None else max(0.0, until - now)
 
 
-def missing_right(error: ApiError, resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
+def missing_right(error: ApiError, resource: ApiResource, verbs: Sequence[str], subresource: str = "") -> str:
     """One sentence: who may not do what, and the rule that permits it; the server's words where it says something else."""
     user = _USER.search(error.answer)
     if user is None:

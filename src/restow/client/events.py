@@ -1,9 +1,9 @@
 """Events of events.k8s.io/v1: written in the background, repeated ones as a series.
 
-The same thing said again of the same object within six minutes becomes the ``series`` of one event: its count and time,
-written by replacing the event, because the descheduler's role may create and update events but not patch them. A queue
-of limited length feeds one writer. What does not fit, is refused or is not taken in time is lost and counted, for events
-are never worth waiting for.
+If the same event of the same object is repeated within six minutes, one event has a ``series`` with its ``count`` and
+``lastObservedTime``. It is written by replacing the event, because the descheduler's role may create and update events
+but not patch them. A queue of limited length feeds one writer. An event that does not fit, is refused or is not
+accepted in time is lost and counted, for events are never worth waiting for.
 Source: client-go v0.36, tools/events.
 """
 
@@ -39,7 +39,7 @@ _PATIENCE = 30.0
 FAREWELL: Final = 10.0
 #: The longest note and reason that the API takes, in bytes of UTF-8.
 _LONGEST_NOTE = 1_024
-#: What is left of 253 characters beside a dot and the time in hexadecimal digits.
+#: What is left of 253 characters after a dot and the time in hexadecimal digits.
 _LONGEST_NAME = 253 - 17
 #: Where events about objects without a namespace are kept.
 _CLUSTER_WIDE = "default"
@@ -55,7 +55,7 @@ class Regarding(Struct, frozen=True, rename="camel"):
     api_version: str = "v1"
 
 
-class Series(Struct, frozen=True, rename="camel"):
+class EventSeries(Struct, frozen=True, rename="camel"):
     """How often an event was repeated."""
 
     count: int
@@ -75,7 +75,7 @@ class Event(Struct, frozen=True, rename="camel"):
     note: str
     type: Literal["Normal", "Warning"]
     related: Regarding | None = None
-    series: Series | None = None
+    series: EventSeries | None = None
     api_version: str = "events.k8s.io/v1"
     kind: str = "Event"
 
@@ -97,7 +97,7 @@ class Occurrence:
 
 #: Why an event is lost: too many waited, the server refused it or did not take it in time, or there was no time left.
 Loss = Literal["full", "refused", "unavailable", "stopping"]
-#: Told why, in a word and in a sentence, and how many.
+#: Called with the reason, in a word and in a sentence, and the number of events.
 OnLost = Callable[[Loss, str, int], None]
 
 _Likeness = tuple[Regarding, str, str, str, Regarding | None]
@@ -113,7 +113,7 @@ class _Written:
 
 
 @dataclass(slots=True)
-class Recorder:
+class EventRecorder:
     """Use as an asynchronous context: leaving it writes what still waits, for ``FAREWELL`` seconds at most."""
 
     api: Api
@@ -166,7 +166,7 @@ class Recorder:
                 self.on_lost("unavailable", f"the API server did not accept it within {_PATIENCE:.0f} s", 1)
             except (Unreachable, TooManyRequests, ServerTrouble) as error:
                 self.on_lost("unavailable", str(error), 1)
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with one event, the next may be written
+            except Exception as error:  # noqa: BLE001 - one bad event must not keep others from being written
                 self.on_lost("refused", str(error), 1)
             finally:
                 self._waiting.task_done()
@@ -185,7 +185,7 @@ class Recorder:
 
     async def _repeated(self, event: Event) -> Event:
         count = event.series.count + 1 if event.series is not None else 2
-        again = msgspec.structs.replace(event, series=Series(count, micro_time(time.time())))
+        again = msgspec.structs.replace(event, series=EventSeries(count, micro_time(time.time())))
         try:
             return await self._patiently(again, new=False)
         except NotFound:
@@ -226,9 +226,9 @@ def _likeness(occurrence: Occurrence) -> _Likeness:
     return occurrence.regarding, occurrence.type, occurrence.action, occurrence.reason, occurrence.related
 
 
-def _note(said: str) -> str:
-    """Return what people read: one line, as long as the API takes."""
-    note = public_line(said)
+def _note(text: str) -> str:
+    """Return a note: one line, within the API's maximum length."""
+    note = public_line(text)
     encoded = note.encode()
     if len(encoded) <= _LONGEST_NOTE:
         return note

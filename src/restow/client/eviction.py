@@ -1,8 +1,8 @@
 """Asking the API server to evict one pod.
 
-The request names the pod's uid, so a pod that was replaced under the same name is left alone, and asking twice is safe:
-the second request finds the pod terminating or gone. What the server answers is data, not an exception, because every
-answer is normal. Source: the eviction subresource, Kubernetes 1.36.
+The request contains the pod's uid (``preconditions.uid``), so a new pod with the same name is left alone, and asking
+twice is safe: the second request finds the pod terminating or gone. The response is data, not an exception, because
+every response is normal. Source: the eviction subresource, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from restow.kube.excerpts import excerpt
 
 #: The cause that a budget, rather than a busy server, gives.
 _BUDGET = "DisruptionBudget"
-#: What the server says of a pod under more than one budget, with status 500.
+#: The server's message for a pod under more than one budget, with status 500.
 _SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
 #: Of a uid that is not the pod's, in the words of either place that checks it.
 _OTHER_UID = re.compile("UID in (the )?precondition")
@@ -45,7 +45,7 @@ _BAD_GATEWAY, _GATEWAY_TIMEOUT = 502, 504
 
 
 @dataclass(slots=True, frozen=True)
-class Target:
+class EvictionTarget:
     """The pod to evict."""
 
     namespace: str
@@ -54,7 +54,7 @@ class Target:
 
 
 @dataclass(slots=True, frozen=True)
-class Evicted:
+class EvictionAccepted:
     """The pod is being deleted (or would be, in a dry run)."""
 
 
@@ -66,11 +66,11 @@ class AlreadyGone:
 
 
 @dataclass(slots=True, frozen=True)
-class Blocked:
+class BudgetExhausted:
     """A disruption budget has no room now; ask again later."""
 
     message: str
-    #: What the budget says of itself: "The disruption budget web needs 6 healthy pods and has 6 currently".
+    #: The budget's own message: "The disruption budget web needs 6 healthy pods and has 6 currently".
     budget: str
     #: Seconds, where the server names them.
     retry_after: float | None
@@ -99,14 +99,14 @@ class Denied:
 
 
 @dataclass(slots=True, frozen=True)
-class Unanswered:
-    """No answer: the pod may be going or not. Asking again is safe and tells."""
+class EvictionUnanswered:
+    """No answer: the pod may be going or not. Asking again is safe, and shows which."""
 
     message: str
 
 
 @dataclass(slots=True, frozen=True)
-class Failed:
+class EvictionFailed:
     """Any other refusal."""
 
     message: str
@@ -120,7 +120,17 @@ class Unconfirmed:
     message: str
 
 
-Outcome = Unconfirmed | Evicted | AlreadyGone | Blocked | Busy | Misconfigured | Denied | Unanswered | Failed
+Outcome = (
+    Unconfirmed
+    | EvictionAccepted
+    | AlreadyGone
+    | BudgetExhausted
+    | Busy
+    | Misconfigured
+    | Denied
+    | EvictionUnanswered
+    | EvictionFailed
+)
 
 
 class _Preconditions(Struct, frozen=True):
@@ -146,7 +156,7 @@ class _Eviction(Struct, frozen=True, rename="camel"):
 
 
 async def evict(
-    api: Api, target: Target, *, permit: Permit, grace_period: int | None = None, dry_run: bool = False
+    api: Api, target: EvictionTarget, *, permit: Permit, grace_period: int | None = None, dry_run: bool = False
 ) -> Outcome:
     """Ask once. ``permit`` is asked when the request goes out; NotPermitted is raised if it says no.
 
@@ -162,12 +172,12 @@ async def evict(
     try:
         await api.send(Call("POST", path, body=body), permit=permit)
     except Unreachable as error:
-        return Unanswered(str(error))
+        return EvictionUnanswered(str(error))
     except (NoCredentials, Untrusted) as error:
         return Busy(str(error), None)
     except ApiError as error:
         return _outcome(error)
-    return Evicted()
+    return EvictionAccepted()
 
 
 def _outcome(error: ApiError) -> Outcome:
@@ -181,14 +191,14 @@ def _outcome(error: ApiError) -> Outcome:
         return Denied(missing_right(error, RESOURCES["Pod"], ("create",), "eviction"))
     if isinstance(error, ServerTrouble):
         return _server_trouble(error)
-    return Failed(error.message, error.status)
+    return EvictionFailed(error.message, error.status)
 
 
 def _too_many(error: ApiError) -> Outcome:
     budget = next((cause for cause in error.causes if _is_budget(cause)), None)
     if budget is None:
         return Busy(error.message, error.retry_after)
-    return Blocked(error.message, excerpt(budget.message), error.retry_after)
+    return BudgetExhausted(error.message, excerpt(budget.message), error.retry_after)
 
 
 def _is_budget(cause: StatusCause) -> bool:
@@ -201,5 +211,5 @@ def _server_trouble(error: ApiError) -> Outcome:
     if error.status == _UNAVAILABLE:
         return Busy(error.message, error.retry_after)
     if error.status in {_BAD_GATEWAY, _GATEWAY_TIMEOUT}:
-        return Unanswered(error.message)
-    return Failed(error.message, error.status)
+        return EvictionUnanswered(error.message)
+    return EvictionFailed(error.message, error.status)

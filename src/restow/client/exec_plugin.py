@@ -27,7 +27,7 @@ from restow.client.programs import run_program
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 
 #: Seconds before their end in which credentials are no longer used.
 _MARGIN = 30.0
@@ -72,7 +72,7 @@ class ExecPlugin:
     #: Describes the cluster as it is now; None if the program does not ask for it.
     cluster: Callable[[], dict[str, Any]] | None
     #: None for a server without TLS.
-    trust: Renewed[Trust] | None
+    trust: ReloadingFile[Trust] | None
     #: File and user, for errors.
     origin: str
     _known: _Status | None = field(init=False, default=None, repr=False)
@@ -165,7 +165,7 @@ class ExecPlugin:
 
 
 def exec_plugin(
-    settings: Exec, user: Section[User], cluster: Cluster, trust: Renewed[Trust] | None, origin: str
+    settings: Exec, user: Section[User], cluster: Cluster, trust: ReloadingFile[Trust] | None, origin: str
 ) -> ExecPlugin:
     """The plugin of the ``exec`` section of a user; InputError for one that cannot be run."""
     _check_no_nul(settings, f"{origin}: users[name={excerpt(user.name)}]/user/exec")
@@ -200,7 +200,7 @@ def _interactive(mode: str | None, origin: str) -> bool:
     return present and mode != "Never"
 
 
-def _cluster_info(cluster: Cluster, trust: Renewed[Trust] | None) -> dict[str, Any]:
+def _cluster_info(cluster: Cluster, trust: ReloadingFile[Trust] | None) -> dict[str, Any]:
     """Describe the cluster for a program: the fields of its section, the authorities as data, and its own settings."""
     authorities = None if trust is None else trust.current().authorities
     fields: dict[str, Any] = msgspec.to_builtins(cluster)

@@ -1,11 +1,11 @@
-"""One kind for ever: a list, then its changes, and a new list whenever the server has forgotten where we were.
+"""Follow one kind: a list, then its changes, and a new list each time the server has forgotten our resourceVersion.
 
-What may pass - no answer, too many requests, server errors, an expired token - is waited for with growing pauses, and
-told as ``Interrupted``. What does not pass by itself (no right, no such kind) is raised.
+Temporary failures (no response, too many requests, server errors, an expired token) are retried with growing pauses,
+and reported as ``Interrupted``. Permanent ones (no right, no such kind) are raised.
 
-A kind without changes is silent after an outage, and nobody knows whether anything is missing. So the first stream after
-connections that failed in a row is a short one. The server may send a bookmark before it ends it; one that has seen no change
-of the kind since it was started does not. Where nothing comes, the kind is listed anew.
+A kind without changes is silent after an outage, and something may have been missed. So the first stream after
+connections that failed in a row is a short one. The server may send a bookmark before it ends it; one that has seen no
+change of the kind since it was started does not. If nothing arrives, the kind is listed again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from restow.client.errors import (
     Untrusted,
 )
 from restow.client.listing import EVERYTHING, Selection, pages
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.client.watching import Bookmark, Deleted, Watched, watch
 
@@ -43,7 +43,7 @@ _PASSING = (Unreachable, TooManyRequests, ServerTrouble, Unauthorized, NoCredent
 
 @dataclass(slots=True, frozen=True)
 class Listed:
-    """A page of a fresh list; when ``last`` has come, whatever was not listed since ``first`` is gone."""
+    """A page of a fresh list; after the ``last`` one, objects that were not listed since ``first`` are gone."""
 
     objects: Sequence[Any]
     first: bool
@@ -71,7 +71,7 @@ class Current:
 
 @dataclass(slots=True, frozen=True)
 class Interrupted:
-    """No news for now."""
+    """A watch broke off and will be tried again."""
 
     error: ClientError
     #: Seconds until the next try.
@@ -83,17 +83,17 @@ WatchEvent = Listed | Changed | Removed | Current | Interrupted
 
 @dataclass(slots=True)
 class _Place:
-    """How far we have come."""
+    """The version up to which everything was received."""
 
     #: The version that was seen last; None before the first list and when the server has forgotten it.
     version: str | None = None
     #: In a row.
     failures: int = field(default=0)
-    #: Whether the server had forgotten it, and nothing has come since.
+    #: Whether the server had forgotten it, and nothing was received since.
     was_forgotten: bool = field(default=False)
 
-    def hear(self, version: str) -> None:
-        """Something has come, with its version."""
+    def advance(self, version: str) -> None:
+        """Something was received, with its version."""
         self.version, self.failures, self.was_forgotten = version, 0, False
 
     def fail(self, error: ClientError) -> Interrupted:
@@ -101,16 +101,18 @@ class _Place:
         return Interrupted(error, STREAMS.wait(self.failures, getattr(error, "retry_after", None)))
 
 
-async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[WatchEvent, None]:
-    """Every object, then every change, for ever; Forbidden, NotFound and other refusals are raised.
+async def follow(
+    api: Api, resource: ApiResource, selection: Selection = EVERYTHING
+) -> AsyncGenerator[WatchEvent, None]:
+    """Every object, then every change, until closed; Forbidden, NotFound and other refusals are raised.
 
-    Who stops before the end closes it (``contextlib.aclosing``), or the connection stays open.
+    Close it (``contextlib.aclosing``) when stopping early, or the connection stays open.
     """
     place = _Place()
     while True:
         try:
-            async with aclosing(_once(api, resource, selection, place)) as news:
-                async for each in news:
+            async with aclosing(_once(api, resource, selection, place)) as events:
+                async for each in events:
                     yield each
             continue
         except Gone as error:
@@ -128,8 +130,10 @@ async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING
         await asyncio.sleep(interrupted.pause)
 
 
-async def _once(api: Api, resource: Resource, selection: Selection, place: _Place) -> AsyncGenerator[WatchEvent, None]:
-    """The list, if there is no version to go on from, and one stream."""
+async def _once(
+    api: Api, resource: ApiResource, selection: Selection, place: _Place
+) -> AsyncGenerator[WatchEvent, None]:
+    """The list, if there is no version to continue from, and one stream."""
     was_away = place.version is not None and place.failures > 1
     if place.version is None:
         version = ""
@@ -141,18 +145,18 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
                 del page
         place.version = version
     started = asyncio.get_running_loop().time()
-    heard = False
+    received = False
     seconds = _FIRST if was_away else None
     async with aclosing(watch(api, resource, place.version, selection, seconds=seconds)) as events:
         async for event in events:
-            place.hear(event.resource_version)
-            heard = True
+            place.advance(event.resource_version)
+            received = True
             yield _watch_event(event)
     if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
         place.failures = 0
-        if was_away and not heard:
+        if was_away and not received:
             place.version = None
-    elif not heard:
+    elif not received:
         raise Unreachable(f"the watch of {resource.plural} ended as soon as it started")
 
 

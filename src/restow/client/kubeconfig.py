@@ -32,7 +32,7 @@ from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 from restow.small_files import read_small_file
 
 #: Fields of which a cluster or a user may have only one. Source: clientcmd/validation.go, client-go v0.36.
@@ -65,7 +65,7 @@ def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> E
     """The endpoint of a context (the current one for None) of files, separated as in KUBECONFIG."""
     chosen = _context(read_kubeconfig_files(paths), context, paths)
     _check_combinations(chosen)
-    trust = Renewed(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
+    trust = ReloadingFile(_files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
     server, password = split_user(_server(chosen))
     try:
         credentials = _credentials(chosen, password, trust if server.startswith("https://") else None)
@@ -178,7 +178,7 @@ def _files_of(section: Section[Any] | None, *fields: str) -> list[Path]:
     return [section.path(file) for file in read] if section is not None else []
 
 
-def _credentials(context: _Context, in_url: tuple[str, str] | None, trust: Renewed[Trust] | None) -> Credentials:
+def _credentials(context: _Context, in_url: tuple[str, str] | None, trust: ReloadingFile[Trust] | None) -> Credentials:
     """The credentials of a context, ``trust`` being None for a server without TLS; InputError names the bad field."""
     own = _own(context, trust) if in_url is None else _basic(*in_url)
     if trust is not None:
@@ -191,7 +191,7 @@ def _credentials(context: _Context, in_url: tuple[str, str] | None, trust: Renew
 
 # Precedence as in client-go v0.36: user and password in the URL of the server count before all else; a token file goes
 # before a token; then a password; then a program, unless there is a certificate; then an OpenID provider.
-def _own(context: _Context, trust: Renewed[Trust] | None) -> Credentials:
+def _own(context: _Context, trust: ReloadingFile[Trust] | None) -> Credentials:
     if context.user is None:
         return Fixed(Identity())
     user, origin = context.user.settings, context.origin

@@ -1,8 +1,9 @@
 """Leader election by a Lease, as client-go does it.
 
-A candidate reads the lease; if it is free, expired, or its own, it writes itself in with the version that it read, so of
-two candidates one gets a Conflict. "Expired" is measured on the candidate's own clock from the moment at which it saw
-the lease change: times written by others are never compared with ours, so clocks may differ by any amount.
+A candidate reads the lease; if it is free, expired (``leaseDurationSeconds``), or its own, it writes itself in as
+``holderIdentity``, with the ``resourceVersion`` that it read, so of two candidates one gets a Conflict. "Expired" is
+measured on the candidate's own clock from the moment at which it saw the lease change: times written by others are
+never compared with ours, so clocks may differ by any amount.
 Source: client-go v0.36, tools/leaderelection.
 """
 
@@ -27,7 +28,7 @@ from restow.client.server_time import Clock, boot_clock
 
 T = TypeVar("T")
 
-#: Seconds for giving the lease back. Nobody waits longer for what others would get by waiting.
+#: Seconds for releasing the lease. Waiting longer is pointless: by then it expires for the others.
 RELEASE: Final = 5.0
 
 #: Spreads candidates, keeps no secret.
@@ -35,7 +36,7 @@ _chance = random.Random()  # noqa: S311
 
 
 def _nothing(_: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the sentence."""
 
 
 def new_identity() -> str:
@@ -45,7 +46,7 @@ def new_identity() -> str:
 
 @dataclass(slots=True)
 class Election:
-    """One candidate."""
+    """One candidate for a lease."""
 
     lock: Lock
     identity: str
@@ -67,7 +68,7 @@ class Election:
         self.leadership = Leadership(self.clock)
 
     async def acquire(self) -> None:
-        """Return when we lead; until then try for ever."""
+        """Try until we lead, or until cancelled."""
         while True:
             if await self._try():
                 return
@@ -83,7 +84,7 @@ class Election:
         self.leadership.end()
 
     async def release(self) -> None:
-        """Let the others have it at once, if the server answers soon; nothing happens if it is not ours."""
+        """Release the lease if it is ours, and if the server answers soon, so that others get it at once."""
         self.leadership.end()
         with suppress(ClientError, TimeoutError):
             async with asyncio.timeout(RELEASE):
@@ -106,7 +107,7 @@ class Election:
 
     async def _try(self) -> bool:
         """Write us in, or renew; whether we lead now."""
-        # The permission counts from before the request: nobody can have seen it earlier.
+        # The permission counts from before the request: no other process can have seen it earlier.
         sent = self.clock()
         try:
             async with asyncio.timeout(self.leadership.remaining() if self.leadership.held() else self.timing.renew):
@@ -145,7 +146,7 @@ class Election:
         return True
 
     def _is_taken(self, lease: Lease) -> bool:
-        """Whether somebody else holds it, and may still be there."""
+        """Whether another process holds it, and may still be running."""
         if lease.spec.holder_identity in {"", None, self.identity}:
             return False
         return self.clock() < self._seen_at + (lease.spec.lease_duration_seconds or 0)

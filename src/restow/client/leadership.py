@@ -54,7 +54,7 @@ class Leadership:
     """Until when we lead: the election sets it, and every write asks for it."""
 
     clock: Clock
-    #: The moment on ``clock`` at which the permission ends; the past while somebody else leads.
+    #: The moment on ``clock`` at which the permission ends; the past while another process leads.
     deadline: float = float("-inf")
 
     def remaining(self) -> float:
@@ -66,11 +66,11 @@ class Leadership:
         return self.remaining() > 0
 
     def extend(self, deadline: float) -> None:
-        """The lease was renewed."""
+        """Extend the permission: the lease was renewed."""
         self.deadline = deadline
 
     def end(self) -> None:
-        """Stop at once."""
+        """End the permission at once."""
         self.deadline = float("-inf")
 
 

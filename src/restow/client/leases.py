@@ -1,4 +1,4 @@
-"""A Lease as leader election uses it: read, made and replaced with optimistic concurrency.
+"""A Lease of coordination.k8s.io/v1 as leader election uses it: read, created and replaced with optimistic concurrency.
 
 Metadata is kept whole, so that a replacement loses none of the labels that others have set.
 """
@@ -45,7 +45,7 @@ class Lock(Protocol):
         """The lease, None if there is none yet."""
 
     async def create(self, spec: LeaseSpec) -> Lease:
-        """A new lease; Conflict if somebody was quicker."""
+        """A new lease; Conflict if another process was quicker."""
 
     async def update(self, lease: Lease, spec: LeaseSpec) -> Lease:
         """The lease with another spec; Conflict if it is no longer the one that was read."""
@@ -67,7 +67,7 @@ class LeaseLock:
             return None
 
     async def create(self, spec: LeaseSpec) -> Lease:
-        """A new lease; Conflict if somebody was quicker."""
+        """A new lease; Conflict if another process was quicker."""
         return await objects.create(self.api, LEASES, self.namespace, Lease({"name": self.name}, spec))
 
     async def update(self, lease: Lease, spec: LeaseSpec) -> Lease:

@@ -1,7 +1,7 @@
 """All objects of a kind, page by page.
 
-A page's objects hold on to its bytes where they have raw fields; take what is needed of them before asking for the next
-page, and only one page is ever in memory. A continue token that has become too old (410) starts the list again.
+A page's objects refer to its bytes where they have raw fields; copy what is needed before asking for the next page, and
+only one page is ever in memory. If a ``continue`` token has expired (410), the list starts again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import Raw, Struct, field
 
 from restow.client.back_off import REQUESTS
 from restow.client.errors import ClientError, Gone, MalformedReply
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.kube import nulls
 from restow.kube.objects.unreadable import DECODING_ERRORS, Unreadable, decode_or_name
@@ -58,7 +58,7 @@ class Page:
     first: bool
     #: Completes the list.
     last: bool
-    #: The version of the list, from which a watch may go on.
+    #: The version of the list, from which a watch may continue.
     resource_version: str
 
 
@@ -72,7 +72,7 @@ class _List(Struct, Generic[T], frozen=True):
     items: tuple[T, ...] | None = None
 
 
-async def pages(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[Page, None]:
+async def pages(api: Api, resource: ApiResource, selection: Selection = EVERYTHING) -> AsyncGenerator[Page, None]:
     """The pages of one consistent list; Gone if it could not be finished however often it was begun."""
     for beginning in range(1, _BEGINNINGS + 1):
         try:
@@ -88,7 +88,7 @@ async def pages(api: Api, resource: Resource, selection: Selection = EVERYTHING)
             return
 
 
-async def all_objects(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> list[Any]:
+async def all_objects(api: Api, resource: ApiResource, selection: Selection = EVERYTHING) -> list[Any]:
     """Return the objects of one list, all in memory; one that is not what the API promises is an ``Unreadable``. ClientError."""
     found: list[Any] = []
     async with aclosing(pages(api, resource, selection)) as listed:
@@ -99,7 +99,7 @@ async def all_objects(api: Api, resource: Resource, selection: Selection = EVERY
     return found
 
 
-async def readable_objects(api: Api, resource: Resource) -> list[Any]:
+async def readable_objects(api: Api, resource: ApiResource) -> list[Any]:
     """Return the objects of one list, all in memory; ClientError also for one that is not what the API promises."""
     found = await all_objects(api, resource)
     for each in found:
@@ -108,7 +108,7 @@ async def readable_objects(api: Api, resource: Resource) -> list[Any]:
     return found
 
 
-async def _from_the_start(api: Api, resource: Resource, selection: Selection) -> AsyncGenerator[Page, None]:
+async def _from_the_start(api: Api, resource: ApiResource, selection: Selection) -> AsyncGenerator[Page, None]:
     decoder = msgspec.json.Decoder(_List[resource.type])  # type: ignore[name-defined]
     params = selection.params() | {"limit": str(_PAGE)}
     path = resource.path(selection.namespace)
@@ -131,7 +131,7 @@ async def _from_the_start(api: Api, resource: Resource, selection: Selection) ->
         api = api.without_limit()
 
 
-def _decode(decoder: msgspec.json.Decoder[_List[Any]], resource: Resource, body: bytes) -> _List[Any]:
+def _decode(decoder: msgspec.json.Decoder[_List[Any]], resource: ApiResource, body: bytes) -> _List[Any]:
     """A page; where it cannot be decoded as a whole, object by object."""
     try:
         return nulls.decode(decoder, body)

@@ -1,4 +1,4 @@
-"""One object: get it, create it, replace it, patch it, its taints among others' too."""
+"""Requests about one object: get, create, replace and patch it, or change one taint among others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from restow.client.errors import BadRequest, ClientError, Conflict
 from restow.client.leadership import Permit
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api, Call, decoded
 from restow.kube import nulls
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _APPLY: Final = "application/apply-patch+yaml"
 
 _TAINTS: Final = "/spec/taints"
-#: What the API server says of a JSON patch with a test that fails, or to a place that is not there.
+#: The API server's message for a JSON patch whose test fails, or whose path does not exist.
 _DOES_NOT_FIT: Final = "the server rejected our request due to an error in our request"
 #: Of a patch that names the uid of an object which had the name before.
 _OTHER_UID: Final = "metadata.uid: Invalid value"
@@ -37,18 +37,18 @@ class PatchKind(Enum):
     JSON = "application/json-patch+json"
 
 
-async def get(api: Api, resource: Resource, namespace: str, name: str, type: type[T]) -> T:
+async def get(api: Api, resource: ApiResource, namespace: str, name: str, type: type[T]) -> T:
     """The object; NotFound if there is none."""
     decoder = msgspec.json.Decoder(type)
     return await api.read(resource.path(namespace, name), {}, lambda body: nulls.decode(decoder, body))
 
 
-async def find(api: Api, resource: Resource, namespace: str, name: str) -> None:
-    """See that there is an object, whatever it holds; NotFound if there is none."""
+async def find(api: Api, resource: ApiResource, namespace: str, name: str) -> None:
+    """Check that an object exists; NotFound if not."""
     await api.read(resource.path(namespace, name), {}, lambda _: None)
 
 
-async def create(api: Api, resource: Resource, namespace: str, value: T, *, permit: Permit | None = None) -> T:
+async def create(api: Api, resource: ApiResource, namespace: str, value: T, *, permit: Permit | None = None) -> T:
     """The object as the server has made it; Conflict if there is one of that name."""
     call = Call("POST", resource.path(namespace), body=msgspec.json.encode(value))
     return _answer(await api.send(call, permit=permit), value, call)
@@ -56,7 +56,7 @@ async def create(api: Api, resource: Resource, namespace: str, value: T, *, perm
 
 async def replace(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     value: T,
@@ -66,7 +66,7 @@ async def replace(
 ) -> T:
     """The object after the replacement; Conflict if ``value`` has a resource version and another one is newer.
 
-    Fields that change belong to ``manager``, by default to whatever the API server calls this program.
+    Fields that change belong to ``manager``, by default the API server's name for this program.
     """
     params = {"fieldManager": manager} if manager else {}
     call = Call("PUT", resource.path(namespace, name), params, msgspec.json.encode(value))
@@ -75,7 +75,7 @@ async def replace(
 
 async def patch(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     change: Any,
@@ -98,7 +98,7 @@ async def patch(
 
 async def apply(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     value: T,
@@ -121,7 +121,7 @@ async def apply(
 
 async def delete(
     api: Api,
-    resource: Resource,
+    resource: ApiResource,
     namespace: str,
     name: str,
     *,

@@ -1,4 +1,4 @@
-"""What a scheduler says of a pod in its status: whether it found a place, which one it has in mind, why the pod must go.
+"""What a scheduler writes to a pod's status: the condition PodScheduled, ``nominatedNodeName``, and why the pod is preempted.
 
 A condition replaces the one of its type, and its ``lastTransitionTime`` changes only with its status; what the pod says
 already is not written again.
@@ -56,14 +56,14 @@ class StatusChange:
     known: Said | None = None
     #: The node to nominate, empty for none; None leaves the nomination alone.
     nominated_node: str | None = None
-    #: The pod's ``metadata.generation``, which a condition tells; 0 where it is not known.
+    #: The pod's ``metadata.generation``, which a condition records; 0 if it is not known.
     generation: int = 0
 
 
 async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: float, *, permit: Permit) -> None:
-    """Patch a pod's status, unless it says the same already; ``now`` in seconds since the epoch.
+    """Patch a pod's status, unless it is the same already; ``now`` in seconds since the epoch.
 
-    Conflict where the pod is another one, NotFound where it is gone.
+    Conflict if the pod has another uid, NotFound if it is gone.
     """
     status: dict[str, Any] = {}
     if change.condition is not None and change.condition != change.known:
@@ -75,15 +75,15 @@ async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: floa
 
 
 async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, permit: Permit) -> None:
-    """Have a pod deleted in favour of one with a higher priority, after its status says so; ``scheduler`` is a profile's name.
+    """Delete a pod in favour of one with a higher priority, after writing that to its status; ``scheduler`` is a profile's name.
 
-    The pod has its own grace period. A pod that is gone already is fine; Conflict where it is another one, or no longer
-    the one that was judged: then nothing was deleted.
+    The pod has its own grace period. A pod that is gone already is fine; Conflict if it has another uid or has changed
+    since the decision: then nothing was deleted.
     """
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
-    said = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)
+    condition = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)
     try:
-        marked = await _patched(api, victim, {"conditions": [_condition(said, None, 0, now)]}, permit)
+        marked = await _patched(api, victim, {"conditions": [_condition(condition, None, 0, now)]}, permit)
         version = marked.metadata.resource_version
         await patiently(
             lambda: objects.delete(
@@ -120,14 +120,14 @@ async def _patched(api: Api, pod: ObjectRef, status: dict[str, Any], permit: Per
     return msgspec.json.decode(body, type=_Marked)
 
 
-def _condition(said: Said, known: Said | None, generation: int, now: float) -> dict[str, Any]:
+def _condition(condition: Said, known: Said | None, generation: int, now: float) -> dict[str, Any]:
     written: dict[str, Any] = {
-        "type": said.type,
-        "status": said.status,
-        "reason": said.reason,
-        "message": said.message,
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
     }
-    if known is None or known.status != said.status:
+    if known is None or known.status != condition.status:
         written["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if generation:
         written["observedGeneration"] = generation

@@ -1,4 +1,4 @@
-"""Runs a program for its answer, within limits: so many seconds, so many bytes, and nothing of it is left behind."""
+"""Runs a program for its output, with a limit on seconds and bytes; no process of it survives."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Listening(asyncio.SubprocessProtocol):
         self.words = b""
         #: Done when the process is gone.
         self.gone = asyncio.get_running_loop().create_future()
-        #: Done when there is nothing more to hear.
+        #: Done when the program has no more output.
         self.ended = asyncio.get_running_loop().create_future()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -77,16 +77,16 @@ async def run_program(
     starting = asyncio.ensure_future(_start(command, environment, interactive=interactive))
     try:
         async with asyncio.timeout(seconds):
-            _, heard = await asyncio.shield(starting)
-            await heard.ended
+            _, reader = await asyncio.shield(starting)
+            await reader.ended
     finally:
-        # A program that nobody waits for any more while it starts may have children already.
-        transport, heard = await starting
+        # A program that is cancelled while it starts may have children already.
+        transport, reader = await starting
         if transport.get_returncode() is None:
             _kill(transport, interactive=interactive)
-            await asyncio.wait([heard.gone], timeout=_AFTERMATH)
+            await asyncio.wait([reader.gone], timeout=_AFTERMATH)
         transport.close()
-    return Ended(transport.get_returncode() or 0, bytes(heard.answer), heard.words.decode(errors="replace").strip())
+    return Ended(transport.get_returncode() or 0, bytes(reader.answer), reader.words.decode(errors="replace").strip())
 
 
 async def _start(

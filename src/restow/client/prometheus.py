@@ -1,6 +1,6 @@
-"""Queries to Prometheus, or to whatever speaks its HTTP API: what they come to now, or over the last while.
+"""Queries to Prometheus, or another server with its HTTP API: their results now, or over the last while.
 
-Connections, TLS, tokens that are replaced, and repeated tries are those of the API server's client.
+Connections, TLS, rotated tokens and retries are those of the API server's client.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _FORMS: Final = {
 
 
 class QueryError(ClientError):
-    """Prometheus cannot evaluate a query, or it comes to something else than values with labels."""
+    """Prometheus cannot evaluate a query, or its result is not values with labels."""
 
 
 class WrongFormError(QueryError):
-    """A query comes to something else than values with labels; ``form`` is the word of Prometheus for it."""
+    """The result of a query is not values with labels; ``form`` is Prometheus' word for what it is."""
 
     def __init__(self, form: str) -> None:
         super().__init__(f"it comes to {_FORMS.get(form, excerpt(form))}")
@@ -52,27 +52,27 @@ class WrongFormError(QueryError):
 
 
 @dataclass(slots=True, frozen=True)
-class Sample:
+class VectorSample:
     """One series of an instant vector; ``instance`` is empty where it has no such label, and ``value`` may be NaN."""
 
     instance: str
-    #: Not a number where it cannot be read: then this node has no value, and the others have theirs.
+    #: NaN where it cannot be read: then this node has no value, and the others have theirs.
     value: float
     #: Seconds since the epoch, by the clock of Prometheus.
     at: float
 
 
 @dataclass(slots=True, frozen=True)
-class Answer:
-    """What a query came to; ``at`` is what the clock of Prometheus said then, so that ours does not count."""
+class InstantVector:
+    """The result of a query; ``at`` is the time by the clock of Prometheus, so that ours does not matter."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[VectorSample, ...]
     at: float
 
 
 @dataclass(slots=True, frozen=True)
 class Authorities:
-    """A file of PEM certificates of who may vouch for a server, and what people call it."""
+    """A PEM file of certificate authorities, and its name in messages."""
 
     path: Path
     origin: str
@@ -144,26 +144,28 @@ def server_at(
     return Endpoint(server=server, credentials=own, proxy=proxy_for(server, environ), origin=origin)
 
 
-async def query(prometheus: Api, promql: str) -> Answer:
-    """What a query comes to now; QueryError for one that cannot be used, other ClientErrors for all else."""
+async def query(prometheus: Api, promql: str) -> InstantVector:
+    """The current result of a query; QueryError for an unusable one, other ClientErrors for all else."""
     return await _asked(prometheus, promql, "vector", _newest)
 
 
-async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> Answer:
-    """What a query came to every ``step`` seconds of so many, the samples of each series in order; errors as ``query``.
+async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> InstantVector:
+    """The results of a query every ``step`` seconds over the last ``seconds``, the samples of each series in order; errors as ``query``.
 
-    It is asked as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
+    It is sent as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
     """
     return await _asked(prometheus, f"({promql}\n)[{seconds}s:{step}s]", "matrix", _all)
 
 
-async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[Sample]]) -> Answer:
+async def _asked(
+    prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[VectorSample]]
+) -> InstantVector:
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
         data = await prometheus.up_to(bodies.QUERY).read(_QUERY, {"query": promql}, _data)
         if data.result_type != form:
             raise WrongFormError(data.result_type)
-        return Answer(tuple(samples(data.result)), prometheus.server_time.now())
+        return InstantVector(tuple(samples(data.result)), prometheus.server_time.now())
     except BadRequest as refused:
         raise QueryError(f"{where} refuses the query: {refused.message}") from refused
     except ApiError as refused:
@@ -172,26 +174,26 @@ async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw
         raise ClientError(f"{where} answered what is no instant {form}: {excerpt(error)}") from error
 
 
-def _newest(result: Raw) -> Iterator[Sample]:
+def _newest(result: Raw) -> Iterator[VectorSample]:
     for each in msgspec.json.decode(result, type=list[_Series]):
         yield _sample(each.metric.get("instance", ""), each.value)
 
 
-def _all(result: Raw) -> Iterator[Sample]:
+def _all(result: Raw) -> Iterator[VectorSample]:
     for series in msgspec.json.decode(result, type=list[_Range]):
         instance = series.metric.get("instance", "")
         yield from (_sample(instance, each) for each in series.values)
 
 
-def _sample(instance: str, point: Any) -> Sample:
+def _sample(instance: str, point: Any) -> VectorSample:
     """A pair of time and text as a sample."""
     match point:
         case (int() | float() as at, str(value)):
             try:
-                return Sample(instance, parse_float(value), float(at))
+                return VectorSample(instance, parse_float(value), float(at))
             except (ValueError, OverflowError):
                 pass
-    return Sample(instance, math.nan, 0.0)
+    return VectorSample(instance, math.nan, 0.0)
 
 
 def _data(body: bytes) -> _Data:

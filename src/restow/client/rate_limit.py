@@ -1,7 +1,7 @@
-"""The limit on requests a second, as client-go's token bucket keeps it.
+"""The limit on requests per second, as client-go's token bucket keeps it.
 
-The bucket holds ``burst`` tokens and gains ``qps`` a second. A request takes one at once and, where there was none,
-sleeps until its token has come: requests go out in the order in which they asked.
+The bucket holds ``burst`` tokens and gains ``qps`` a second. A request takes a token at once; if there is none, it
+sleeps until its token is due: requests go out in the order in which they asked.
 Source: flowcontrol.NewTokenBucketRateLimiter, client-go v0.36.
 """
 
@@ -22,7 +22,7 @@ class TokenBucket:
 
     qps: float
     burst: int
-    #: Below zero: so many requests wait.
+    #: Below zero: the number of waiting requests.
     _tokens: float = field(init=False)
     _counted_at: float = field(init=False, default=float("-inf"))
 

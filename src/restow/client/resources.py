@@ -16,7 +16,7 @@ from restow.kube.kinds import API_VERSIONS, KINDS
 from restow.kube.objects import ConfigMap
 
 
-class Resource(Struct, frozen=True):
+class ApiResource(Struct, frozen=True):
     """One kind of objects as the API serves it."""
 
     kind: str
@@ -41,15 +41,15 @@ class Resource(Struct, frozen=True):
         return f'{{apiGroups: ["{self.group}"], resources: ["{plural}"], verbs: [{", ".join(verbs)}]}}'
 
 
-def _row(kind: str, plural: str, *, namespaced: bool) -> tuple[str, Resource]:
+def _row(kind: str, plural: str, *, namespaced: bool) -> tuple[str, ApiResource]:
     group, _, version = API_VERSIONS[kind].rpartition("/")
-    return kind, Resource(
+    return kind, ApiResource(
         kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=KINDS[kind]
     )
 
 
 #: Every kind of ``KINDS`` that an API server has.
-RESOURCES: Mapping[str, Resource] = dict(
+RESOURCES: Mapping[str, ApiResource] = dict(
     (
         _row("Node", "nodes", namespaced=False),
         _row("Pod", "pods", namespaced=True),
@@ -79,52 +79,54 @@ RESOURCES: Mapping[str, Resource] = dict(
 )
 
 _ADMISSION = "admissionregistration.k8s.io"
-CONFIG_MAPS = Resource(kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap)
-SECRETS = Resource(kind="Secret", group="", version="v1", plural="secrets", namespaced=True)
-LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
-EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)
-MUTATING_POLICY_BINDINGS = Resource(
+CONFIG_MAPS = ApiResource(
+    kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap
+)
+SECRETS = ApiResource(kind="Secret", group="", version="v1", plural="secrets", namespaced=True)
+LEASES = ApiResource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
+EVENTS = ApiResource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)
+MUTATING_POLICY_BINDINGS = ApiResource(
     kind="MutatingAdmissionPolicyBinding",
     group=_ADMISSION,
     version="v1",
     plural="mutatingadmissionpolicybindings",
     namespaced=False,
 )
-MUTATING_WEBHOOKS = Resource(
+MUTATING_WEBHOOKS = ApiResource(
     kind="MutatingWebhookConfiguration",
     group=_ADMISSION,
     version="v1",
     plural="mutatingwebhookconfigurations",
     namespaced=False,
 )
-VALIDATING_POLICIES = Resource(
+VALIDATING_POLICIES = ApiResource(
     kind="ValidatingAdmissionPolicy",
     group=_ADMISSION,
     version="v1",
     plural="validatingadmissionpolicies",
     namespaced=False,
 )
-VALIDATING_POLICY_BINDINGS = Resource(
+VALIDATING_POLICY_BINDINGS = ApiResource(
     kind="ValidatingAdmissionPolicyBinding",
     group=_ADMISSION,
     version="v1",
     plural="validatingadmissionpolicybindings",
     namespaced=False,
 )
-ACCESS_REVIEWS = Resource(
+ACCESS_REVIEWS = ApiResource(
     kind="SelfSubjectAccessReview",
     group="authorization.k8s.io",
     version="v1",
     plural="selfsubjectaccessreviews",
     namespaced=False,
 )
-SUBJECT_ACCESS_REVIEWS = Resource(
+SUBJECT_ACCESS_REVIEWS = ApiResource(
     kind="SubjectAccessReview",
     group="authorization.k8s.io",
     version="v1",
     plural="subjectaccessreviews",
     namespaced=False,
 )
-TOKEN_REVIEWS = Resource(
+TOKEN_REVIEWS = ApiResource(
     kind="TokenReview", group="authentication.k8s.io", version="v1", plural="tokenreviews", namespaced=False
 )

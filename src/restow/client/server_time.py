@@ -1,8 +1,8 @@
-"""What time it is for the API server, as the ``Date`` of its answers says.
+"""The time of the API server, from the ``Date`` of its responses.
 
-Timestamps of objects are written by the API server's clock, so ages are judged by that one: a clock of ours that is
-wrong, or that somebody sets while we run, makes no pod older or younger. Between two answers the time goes on by a clock
-that nobody sets. Source of ``Date``: RFC 9110, section 6.6.1.
+Timestamps of objects are written by the API server's clock, so ages are computed with that one: a wrong or changed
+clock of ours makes no pod older or younger. Between two responses, a monotonic clock counts. Source of ``Date``: RFC
+9110, section 6.6.1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-#: Seconds since any moment; a clock that nobody sets, and that goes on while the machine sleeps.
+#: Seconds since any moment; a monotonic clock that also counts while the machine sleeps.
 Clock = Callable[[], float]
 
 #: ``Date`` has whole seconds, and an answer may be a moment on its way: an earlier one within this (seconds) agrees.
@@ -43,12 +43,12 @@ class ServerTime:
 
     def answered(self, date: str | None) -> None:
         """An answer has just come, with this ``Date``."""
-        told = None if date is None else http_date(date)
-        if told is None:
+        sent = None if date is None else http_date(date)
+        if sent is None:
             return
         # The server's clock has shown this time already, and perhaps a little more: the latest is the best.
-        if self._advance is None or not 0 <= self.now() - told <= _AGREES:
-            self._advance = told - self.clock()
+        if self._advance is None or not 0 <= self.now() - sent <= _AGREES:
+            self._advance = sent - self.clock()
 
 
 def http_date(text: str) -> float | None:

@@ -1,10 +1,10 @@
 """The sockets of the connections to one server, until the last of them is closed.
 
-aiohttp ends a TLS connection that is in use by saying goodbye, and lets go of it; asyncio then waits for the other side
-to say so too, half a minute if it must. And asyncio forgets a connection whose making is cancelled in the very turn of
-the event loop in which it began. An event loop that ends meanwhile leaves such sockets open. So the sockets are made
-here, and shut down in the end: their transports then read the end of the stream, whatever the other side does, and
-close them.
+aiohttp closes a TLS connection in use by sending close_notify and drops it; asyncio then waits for the other side's
+close_notify, half a minute if necessary. And asyncio forgets a connection whose creation is cancelled in the very
+iteration of the event loop in which it began. If the event loop ends meanwhile, such sockets stay open. So the sockets
+are created here, and shut down in the end: their transports then read the end of the stream, regardless of the other
+side, and close them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from contextlib import suppress
 
 from aiohttp.connector import AddrInfoType
 
-#: Seconds. The end takes a few turns of the event loop and waits for nobody else; this is for what nobody foresaw.
+#: Seconds. Closing takes a few iterations of the event loop and waits for no other program; this is for unforeseen
+#: cases.
 _AT_MOST = 5.0
 
 

@@ -41,12 +41,12 @@ from restow.redaction import without_secrets
 
 T = TypeVar("T")
 
-#: Seconds that a whole request may take if nobody says less; the API server itself ends every request but a watch after 60.
+#: Seconds that a whole request may take by default; the API server itself ends every request but a watch after 60.
 TIME_OUT = 65.0
 #: Seconds to reach the server.
 _CONNECT = 15.0
-#: Seconds of silence after which a stream is dead: the server sends a bookmark each minute. The first bookmark of the next
-#: stream comes before what the dead one told is trusted no more (``live.reflector``).
+#: Seconds of silence after which a stream is dead: the server sends a bookmark each minute. The first bookmark of the
+#: next stream arrives before the state from the dead one is no longer trusted (``live.reflector``).
 _SILENCE = 100.0
 #: How often a read is tried in all.
 _TRIES = 5
@@ -58,7 +58,7 @@ _JSON = "application/json"
 
 @dataclass(slots=True, frozen=True)
 class Call:
-    """One request."""
+    """One HTTP request."""
 
     method: str
     path: str
@@ -69,7 +69,7 @@ class Call:
 
 @dataclass(slots=True)
 class Api:
-    """Made by ``connection.connect``."""
+    """A client of one server, made by ``connection.connect``."""
 
     endpoint: Endpoint
     session: aiohttp.ClientSession
@@ -93,7 +93,7 @@ class Api:
         return replace(self, time_out=min(self.time_out, seconds))
 
     def up_to(self, largest: int) -> Api:
-        """The same server for answers of so many bytes at most."""
+        """The same server, for responses of at most ``largest`` bytes."""
         return replace(self, largest=min(self.largest, largest))
 
     def once(self) -> Api:
@@ -118,7 +118,7 @@ class Api:
 
     @asynccontextmanager
     async def stream(self, path: str, params: Mapping[str, str], seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The answer to a GET in pieces as they come, for so many seconds at most."""
+        """The response to a GET in pieces as they arrive, for at most ``seconds``."""
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT, sock_read=_SILENCE)
         async with self._open(Call("GET", path, params), None, limits) as response:
             yield bodies.pieces_of(response)
@@ -127,7 +127,7 @@ class Api:
     async def _open(
         self, call: Call, permit: Permit | None, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """An answer that is no refusal; whatever breaks while it is read becomes a typed error."""
+        """A successful response; anything that fails while it is read becomes a typed error."""
         try:
             response = await self._accepted(call, permit, limits)
             async with response:
@@ -196,7 +196,7 @@ class Api:
             ssl=identity.tls if identity.tls is not None else True,
             server_hostname=self.endpoint.server_name,
             proxy=self.endpoint.proxy,
-            # A redirection would carry the token to somebody else.
+            # A redirect would send the token to another server.
             allow_redirects=False,
         )
 

@@ -18,7 +18,7 @@ from msgspec import Raw, Struct
 from restow.client.bodies import MIB, ONE_OBJECT
 from restow.client.errors import MalformedReply, Status, TooLarge, Unreachable, refusal_of
 from restow.client.listing import EVERYTHING, Selection
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.kube.excerpts import excerpt
 from restow.kube.objects.unreadable import decode_or_name
@@ -89,9 +89,9 @@ _status = msgspec.json.Decoder(Status)
 
 
 async def watch(
-    api: Api, resource: Resource, since: str, selection: Selection = EVERYTHING, *, seconds: int | None = None
+    api: Api, resource: ApiResource, since: str, selection: Selection = EVERYTHING, *, seconds: int | None = None
 ) -> AsyncGenerator[Watched, None]:
-    """What happens after version ``since`` until the server ends the stream, after so many seconds or some minutes.
+    """Changes after version ``since`` until the server ends the stream, after ``seconds`` or some minutes.
 
     Shortly before that it sends a bookmark, and one each minute. Source: the watch cache of apiserver v0.36.
     """
@@ -111,7 +111,7 @@ async def watch(
             yield _read(line, decoder, resource)
 
 
-def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -> Watched:
+def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: ApiResource) -> Watched:
     try:
         event = _event.decode(line)
         if event.type == "ERROR":

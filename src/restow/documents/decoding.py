@@ -34,24 +34,24 @@ class UnknownKey:
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
+class DecodingPath:
     """Where decoding is, from where it began: the path, and the innermost struct with the names of its fields."""
 
     path: Path = ()
     struct: str = ""
     fields: tuple[str, ...] = ()
 
-    def item(self, step: str | int) -> Place:
+    def item(self, step: str | int) -> DecodingPath:
         """Return the place of an item of a list or a mapping."""
-        return Place((*self.path, step), self.struct, self.fields)
+        return DecodingPath((*self.path, step), self.struct, self.fields)
 
-    def field(self, struct: str, name: str) -> Place:
+    def field(self, struct: str, name: str) -> DecodingPath:
         """Return the place of a field of a struct."""
-        return Place((*self.path, name), struct, (*self.fields, name))
+        return DecodingPath((*self.path, name), struct, (*self.fields, name))
 
 
-#: What another program says of a value that does not fit; it is put in brackets behind the message.
-Quote = Callable[[Shape, Any, Place], str]
+#: Another program's message about a value that does not fit; it is put in brackets after ours.
+Quote = Callable[[Shape, Any, DecodingPath], str]
 
 
 @dataclass(slots=True, frozen=True)
@@ -68,7 +68,7 @@ class Decoded(Generic[S]):
 
 
 def unknown_key(key: UnknownKey) -> Issue:
-    """Return the error about a key that nobody reads."""
+    """Return the error about an unknown key."""
     word = str(key.path[-1])
     return Issue(key.path, f'unknown field "{excerpt(word)}"', hint=did_you_mean(word, key.known))
 
@@ -76,7 +76,7 @@ def unknown_key(key: UnknownKey) -> Issue:
 def decode(data: Any, cls: type[S], path: Path, quote: Quote | None = None) -> Decoded[S]:
     """Decode what stands at ``path`` of a document into ``cls``; None is the struct with nothing set."""
     walk = _Walk(path, quote)
-    plain = walk.value(shape_of_struct(cls), {} if data is None else data, Place())
+    plain = walk.value(shape_of_struct(cls), {} if data is None else data, DecodingPath())
     errors, unknown = tuple(walk.errors), tuple(walk.unknown)
     return Decoded(None if errors else msgspec.convert(plain, cls), errors, unknown)
 
@@ -90,7 +90,7 @@ class _Walk:
     errors: list[Issue] = field(default_factory=list)
     unknown: list[UnknownKey] = field(default_factory=list)
 
-    def value(self, shape: Shape, data: Any, place: Place) -> Any:
+    def value(self, shape: Shape, data: Any, place: DecodingPath) -> Any:
         if not fits(shape, data):
             self._misfit(shape, data, place)
             return data
@@ -98,7 +98,7 @@ class _Walk:
             return self._duration(data, place)
         return self._inside(shape.type, data, place)
 
-    def _inside(self, info: inspect.Type, data: Any, place: Place) -> Any:
+    def _inside(self, info: inspect.Type, data: Any, place: DecodingPath) -> Any:
         match info:
             case inspect.StructType():
                 return self._struct(info, data, place)
@@ -110,7 +110,7 @@ class _Walk:
                 return [self._element(inner, value, place.item(index)) for index, value in enumerate(data)]
         return data
 
-    def _struct(self, info: inspect.StructType, data: dict[str, Any], place: Place) -> dict[str, Any]:
+    def _struct(self, info: inspect.StructType, data: dict[str, Any], place: DecodingPath) -> dict[str, Any]:
         fields = {known.encode_name: known for known in info.fields}
         plain = {}
         for key, value in data.items():
@@ -122,25 +122,25 @@ class _Walk:
         self.errors += self._missing(info, plain, place)
         return plain
 
-    def _missing(self, info: inspect.StructType, plain: dict[str, Any], place: Place) -> Iterator[Issue]:
+    def _missing(self, info: inspect.StructType, plain: dict[str, Any], place: DecodingPath) -> Iterator[Issue]:
         for known in info.fields:
             if known.required and known.encode_name not in plain:
                 yield Issue((*self.base, *place.path), f"has no {known.encode_name}", hint="add it")
 
-    def _element(self, shape: Shape, data: Any, place: Place) -> Any:
+    def _element(self, shape: Shape, data: Any, place: DecodingPath) -> Any:
         # A list of choices cannot hold what Go leaves of a null: no choice is empty.
         if data is not None or words_of(shape):
             return self.value(shape, data, place)
         return self.value(shape, {}, place) if isinstance(shape.type, inspect.StructType) else zero(shape)
 
-    def _duration(self, data: str, place: Place) -> int:
+    def _duration(self, data: str, place: DecodingPath) -> int:
         try:
             return parse_duration(data)
         except ValueError as error:
             self.errors.append(Issue((*self.base, *place.path), f"{_A_DURATION} ({error})"))
             return 0
 
-    def _misfit(self, shape: Shape, data: Any, place: Place) -> None:
+    def _misfit(self, shape: Shape, data: Any, place: DecodingPath) -> None:
         quoted = f" ({self.quote(shape, data, place)})" if self.quote and not words_of(shape) else ""
         slip = did_you_mean(data, words_of(shape)) if isinstance(data, str) else ""
         hint = slip or remedy(shape, data)

@@ -1,8 +1,8 @@
 """The text of a small file as plain data that remembers its lines.
 
-It is YAML, or JSON if it starts with a brace; the Go programs that read the same files decide the same way. Whatever
-the bytes are, reading them ends in a document or in an InputError, in bounded time: aliases are expanded, and a file
-that would expand into more than any configuration holds is refused.
+It is YAML, or JSON if it starts with a brace; the Go programs that read the same files decide the same way. Reading any
+bytes ends in a document or in an InputError, in bounded time: aliases are expanded, and a file that would expand into
+more than any configuration holds is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Document:
     #: Keys written more than once: the last one is in ``data``.
     duplicates: tuple[Path, ...] = ()
     is_json: bool = False
-    #: Whether the file goes on with documents that nobody reads.
+    #: Whether the file has further documents, which are not read.
     has_more: bool = False
     #: Where in the file this stands, such as ``data.policy.yaml`` of a ConfigMap; empty for the whole file.
     inside: str = ""
@@ -59,7 +59,7 @@ class Document:
 
 
 def read_document(text: bytes, filename: str, kind: DocumentKind) -> Document:
-    """Return what a file holds; an empty file is an empty document.
+    """Return the content of a file; an empty file is an empty document.
 
     Raises InputError, with file and line, for anything but one mapping in UTF-8.
     """
@@ -86,7 +86,7 @@ def _decode(text: bytes, source: Source) -> str:
 
 
 def _first(text: bytes, source: Source) -> tuple[Node | None, bool]:
-    """Return the first document of a stream, and whether another one follows, of whatever form."""
+    """Return the first document of a stream, and whether another one follows, valid or not."""
     documents = read_yaml(text, source)
     first = next(documents, None)
     try:
@@ -101,7 +101,7 @@ def repeated_keys(document: Document) -> list[Issue]:
 
 
 def further_documents(document: Document) -> list[Issue]:
-    """Return the warning about documents that nobody reads, if there are any."""
+    """Return the warning about documents that are not read, if there are any."""
     return [Issue((), "only the first YAML document of a file is read", "warning")] if document.has_more else []
 
 

@@ -1,7 +1,7 @@
-"""What is wrong, or odd, in a file: where, how bad, and what to do.
+"""Errors and oddities in a file: where, how bad, and what to do.
 
-While a file is read, an ``Issue`` points into the document that is being read. A ``Finding`` is what people get: it
-points into their file. The two differ where a document is converted before it is read, as descheduler/v1alpha1 is.
+While a file is read, an ``Issue`` points into the document that is being read. A ``Finding`` is reported to the user
+and points into their file. The two differ where a document is converted before it is read, as descheduler/v1alpha1 is.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Finding(Struct, frozen=True):
     severity: Severity
     path: str
     message: str
-    #: What to do about it; empty where nobody knows.
+    #: What to do about it; may be empty.
     hint: str = ""
 
     @property
     def advice(self) -> str:
-        """What people are told of the place: the message and the hint."""
+        """The message and the hint, for people."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import TYPE_CHECKING
 
-from restow.documents.nodes import Entry, ListNode, MapNode, Node, ScalarNode, Source
+from restow.documents.nodes import ListNode, MapNode, MappingEntry, Node, ScalarNode, Source
 
 if TYPE_CHECKING:
     from restow.documents.nodes import Scalar
@@ -90,9 +90,9 @@ class _Reader:
             if self._take(",]") == "]":
                 return items
 
-    def _entries(self, depth: int) -> list[Entry]:
+    def _entries(self, depth: int) -> list[MappingEntry]:
         self._take("{")
-        entries: list[Entry] = []
+        entries: list[MappingEntry] = []
         if self.skip_space() == "}":
             self.position += 1
             return entries
@@ -101,7 +101,7 @@ class _Reader:
             line = self._line()
             key = self._string()
             self._take(":")
-            entries.append(Entry(key, self.value(depth + 1), line))
+            entries.append(MappingEntry(key, self.value(depth + 1), line))
             if self._take(",}") == "}":
                 return entries
 

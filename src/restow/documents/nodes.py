@@ -63,7 +63,7 @@ class ListNode(Struct, frozen=True, gc=False):
     line: int
 
 
-class Entry(Struct, frozen=True, gc=False):
+class MappingEntry(Struct, frozen=True, gc=False):
     """One ``key: value``; ``merged`` came in by a YAML merge and may be written again."""
 
     key: str
@@ -75,7 +75,7 @@ class Entry(Struct, frozen=True, gc=False):
 class MapNode(Struct, frozen=True, gc=False):
     """A mapping, in written order; a key may occur more than once, the last one counts."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MappingEntry, ...]
     line: int
 
 
@@ -87,7 +87,7 @@ class Source:
     """The file that is being read, for errors that say where."""
 
     filename: str
-    #: What such a file is, with its article: "a DeschedulerPolicy".
+    #: What such a file is called, with its article: "a DeschedulerPolicy".
     what: str
     deepest: int = MAX_DEPTH
 

@@ -1,7 +1,7 @@
 """What a field may hold: its type, whether a value fits, and both in words.
 
 Types of Go that Python does not have are annotated ones here. ``Meta(extra={"go": ...})`` names the type of Go: the
-decoder (``documents.decoding``) looks at it to see what may be written, and messages may quote it.
+decoder (``documents.decoding``) derives the allowed values from it, and messages may quote it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Shape:
 
 @dataclass(slots=True, frozen=True)
 class _Kind:
-    """What people call the values of a type, what a program of JSON calls them, and what a null leaves of one."""
+    """The name of a type's values for people and in JSON, and what a null becomes."""
 
     wanted: str
     json: str
@@ -115,7 +115,7 @@ def json_kind(data: Any) -> str:
 
 
 def _is_beyond(data: Any) -> bool:
-    """Whether a number is so large that it is read as a fraction, whole as it is."""
+    """Whether a whole number is so large that it is read as a fraction."""
     return isinstance(data, float) and abs(data) >= _BEYOND
 
 

@@ -1,7 +1,7 @@
 """Plain data to YAML that reads back the same, here and in Go.
 
-PyYAML writes for its own reader. Go's takes more words for booleans and numbers (``y``, ``0o7``), so whatever either
-would take for something else is put in quotes.
+PyYAML writes for its own reader. Go's reads more words as booleans and numbers (``y``, ``0o7``), so text that either
+would misread is quoted.
 """
 
 from __future__ import annotations

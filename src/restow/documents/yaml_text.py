@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from restow.documents.nodes import Entry, ListNode, MapNode, Node, Scalar, ScalarNode, Source, resolve
+from restow.documents.nodes import ListNode, MapNode, MappingEntry, Node, Scalar, ScalarNode, Source, resolve
 from restow.kube.excerpts import excerpt
 
 _STANDARD = "tag:yaml.org,2002:"
@@ -24,7 +24,7 @@ _MERGE = "<<"
 #: Characters that the aliases of one document may add to what is written.
 MOST_ADDED: Final = 16 << 20
 
-#: What libyaml from 0.2.6 on says of a text that nests deeper than its own bound, of whose events it then yields none.
+#: The message of libyaml 0.2.6 and later for a text that nests deeper than its own bound; it yields no events then.
 _LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 
 _STARTS: Final = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
@@ -77,7 +77,7 @@ class _Document:
             self.open[-1].hold(extent)
 
 
-#: Stands for an anchor that is not there, which the readers refuse themselves.
+#: For an anchor that does not exist, which the readers refuse themselves.
 _UNKNOWN: Final = _Extent()
 
 
@@ -140,23 +140,25 @@ class _Reader:
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             yield self.node(event)
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[MappingEntry]:
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key = self.node(event)
             value = self.node(next(self.events))
             if type(event) is yaml.ScalarEvent and event.value == _MERGE and event.implicit[0]:
                 yield from self._merge(value, key.line)
             else:
-                yield Entry(self._key(key), value, event.start_mark.line + 1)
+                yield MappingEntry(self._key(key), value, event.start_mark.line + 1)
 
-    def _merge(self, value: Node, line: int) -> Iterator[Entry]:
+    def _merge(self, value: Node, line: int) -> Iterator[MappingEntry]:
         """Yield what a merge key takes over: of several mappings the first one that has a key counts."""
         maps = value.items if isinstance(value, ListNode) else (value,)
-        merged: dict[str, Entry] = {}
+        merged: dict[str, MappingEntry] = {}
         for node in reversed(maps):
             if not isinstance(node, MapNode):
                 raise self.source.error(line, "a merge key (<<) takes a mapping or a list of mappings")
-            merged |= {entry.key: Entry(entry.key, entry.value, entry.line, merged=True) for entry in node.entries}
+            merged |= {
+                entry.key: MappingEntry(entry.key, entry.value, entry.line, merged=True) for entry in node.entries
+            }
         yield from merged.values()
 
     def _key(self, node: Node) -> str:

@@ -1,1 +1,1 @@
-"""Carries out a decided cycle: which move is next, the eviction, and what becomes of the replacement."""
+"""Carries out a decided cycle: chooses the next move, evicts, and follows the replacement."""

@@ -1,7 +1,7 @@
-"""A mutating webhook: adds the scheduling gate of steering to new pods of controllers that steering has announced.
+"""A mutating webhook: adds steering's gate (``spec.schedulingGates``) to new pods of controllers that steering has announced.
 
-It is for clusters whose API server has no admission policies that change objects. The API server sends each new pod of a
-controller (``AdmissionReview``, admission.k8s.io/v1), and the response admits it as it is, or with the gate added. A
+It is for clusters whose API server has no admission policies that change objects. The API server sends each new pod of
+a controller (``AdmissionReview``, admission.k8s.io/v1), and the response admits it as it is, or with the gate added. A
 malformed request is answered by admitting the pod unchanged, as if the webhook were not there.
 """
 
@@ -99,7 +99,7 @@ _question: Final = msgspec.json.Decoder(_Question)
 _pod: Final = msgspec.json.Decoder(_Pod)
 
 
-class Answer(NamedTuple):
+class ReviewResponse(NamedTuple):
     """An AdmissionReview to send."""
 
     review: bytes
@@ -116,7 +116,7 @@ class Announced:
     api: Api
     #: Where the ConfigMap is.
     namespace: str
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
     _owners: frozenset[str] = field(default=frozenset(), init=False)
     #: The last warning why it cannot be watched.
@@ -129,7 +129,7 @@ class Announced:
         return owner in self._owners
 
     async def run(self) -> None:
-        """Watch for ever, from the first request on: on most clusters there is none."""
+        """Watch until cancelled, from the first request on: on most clusters there is none."""
         await self._asked.wait()
         while True:
             try:
@@ -147,12 +147,12 @@ class Announced:
 
     async def _follow(self) -> None:
         one = Selection(self.namespace, fields=f"metadata.name={CONFIG_MAP}")
-        async with aclosing(follow(self.api, CONFIG_MAPS, one)) as all_news:
-            async for news in all_news:
-                self._owners = _owners(news, self._owners)
+        async with aclosing(follow(self.api, CONFIG_MAPS, one)) as events:
+            async for event in events:
+                self._owners = _owners(event, self._owners)
 
 
-def answer(review: bytes, awaits: Callable[[str], bool]) -> Answer:
+def answer(review: bytes, awaits: Callable[[str], bool]) -> ReviewResponse:
     """Admit what an AdmissionReview asks about, gated if it is a new pod of a controller (a uid) that is awaited."""
     try:
         request = nulls.decode(_question, review).request
@@ -170,7 +170,7 @@ def _response(request: _Request, awaits: Callable[[str], bool]) -> _Response:
 
 
 def _new_pod(request: _Request) -> _Pod | None:
-    """The pod that is to be created; None if the request is about anything else or cannot be read."""
+    """The pod to create; None if the request is about anything else or cannot be read."""
     if request.kind != _Kind("", "Pod") or request.operation != "CREATE" or request.sub_resource:
         return None
     try:
@@ -180,7 +180,7 @@ def _new_pod(request: _Request) -> _Pod | None:
 
 
 def _is_awaited(pod: _Pod, awaits: Callable[[str], bool]) -> bool:
-    """Whether a pod is to be gated. One that already has a node is not, because the API server would refuse the gate."""
+    """Whether a pod should be gated. One that already has a node should not, because the API server would refuse the gate."""
     owners = pod.metadata.owner_references
     if not can_be_named(owners) or pod.spec.node_name:
         return False
@@ -197,17 +197,17 @@ def _gating(pod: _Pod) -> dict[str, Any]:
     return {"op": "add", "path": "/spec/schedulingGates", "value": [gate]}
 
 
-def _written(response: _Response) -> Answer:
-    return Answer(msgspec.json.encode(_Answered(response)), bool(response.patch))
+def _written(response: _Response) -> ReviewResponse:
+    return ReviewResponse(msgspec.json.encode(_Answered(response)), bool(response.patch))
 
 
-def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:
+def _owners(event: WatchEvent, known: frozenset[str]) -> frozenset[str]:
     """The controllers after a watch event.
 
     None while the watch is interrupted: entries last for about a second, so the old ones say nothing, and the next list has
     all of them.
     """
-    match news:
+    match event:
         case Listed(objects):
             return frozenset().union(*map(_named, objects))
         case Changed(changed):

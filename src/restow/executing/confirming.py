@@ -30,7 +30,7 @@ from restow.workloads.made_of import next_revision
 _WORKLOAD: Final = msgspec.json.Decoder(Workload)
 #: The kinds whose pods are their template with nothing but names, labels and claims added.
 KINDS: Final = ("ReplicaSet", "ReplicationController", "Job", stateful_sets.KIND)
-#: Labels that tell the pods of one controller apart; the dry run leaves them out.
+#: Labels that distinguish the pods of one controller; the dry run leaves them out.
 _OF_ONE_POD: Final = (
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/job-completion-index",
@@ -73,7 +73,7 @@ class ConfirmedEvictions:
         return await self.evicting.evict(task)
 
     async def _problem(self, task: Task) -> str | None:
-        """Why the replacement is not confirmed; None if it is, or if none is to come or its kind cannot be asked about."""
+        """Why the replacement is not confirmed; None if it is, if there will be none, or if its kind cannot be checked."""
         if task.owner is None or not task.is_replaced or task.owner.kind not in KINDS:
             return None
         namespace, owner = task.move.pod.namespace, task.owner

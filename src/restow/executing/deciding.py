@@ -1,4 +1,4 @@
-"""From a snapshot and a policy to what is to be done, and how long that took."""
+"""From a snapshot and a policy to the tasks of a cycle, and how long deciding took."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 
 
 @dataclass(slots=True, frozen=True)
-class Rules:
+class CycleRules:
     """The policy and options that cycles are decided by."""
 
     policy: Policy
@@ -53,7 +53,7 @@ class Before:
 
 
 @dataclass(slots=True, frozen=True)
-class Decision:
+class CycleDecision:
     """The decision on one snapshot."""
 
     cycle: Cycle
@@ -66,8 +66,8 @@ class Decision:
 
 
 def decide(
-    cluster: Cluster, rules: Rules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
-) -> Decision:
+    cluster: Cluster, rules: CycleRules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
+) -> CycleDecision:
     """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers and the policy wants.
 
     InputError for what a policy names and is not there.
@@ -85,11 +85,11 @@ def decide(
         excluded=excluded,
     )
     tasks = tasks_of(cycle, policy)
-    return Decision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
+    return CycleDecision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
 
 
 def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:
-    """Why pods (uids) stay, whatever the strategies say."""
+    """Why pods (uids) stay, even if a strategy suggests them."""
     excluded: dict[str, Reason] = dict.fromkeys(before.given_up, GIVEN_UP)
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import Dropped, Outcome, WouldEvict
-from restow.executing.settings import Clock, Settings, closed, elapsed
+from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.task import Task
 from restow.policies.codes import OutcomeCode
 
@@ -16,8 +16,8 @@ from restow.policies.codes import OutcomeCode
 class DryRun:
     """Reports which moves would be made, and makes none."""
 
-    settings: Settings
-    memory: Memory
+    settings: ExecutionSettings
+    memory: EvictionHistory
     clock: Clock
 
     async def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:

@@ -1,11 +1,11 @@
-"""What may be evicted now: the order of the plan, held back only by what is on its way and by the pace.
+"""What may be evicted now: the order of the plan, held back only by evictions in progress and by the pace.
 
 A task that starts claims its workload until it ends, and its budgets until the API server has answered. A proven move
-assumes the landings of all moves before it, so it also waits for those. There are two exceptions: a move before it that lands
-only after it, and two moves whose steered landings do not depend on each other (``Task.goes_beside``), which run at the same
-time, up to the pace. Moves whose landings are not known run at the same time too. Tasks with the same claim wait in one lane
-in the plan's order, and are looked at again only when a claim is released or when
-their turn may have come. There is no clock and no I/O: the time is an argument, in seconds.
+assumes the landings of all moves before it, so it also waits for those. There are two exceptions: a move before it that
+lands only after it, and two moves whose steered landings do not depend on each other (``Task.goes_beside``), which run
+at the same time, up to the pace. Moves whose landings are not known run at the same time too. Tasks with the same claim
+wait in one lane in the plan's order, and are checked again only when a claim is released or when their turn may be due.
+There is no clock and no I/O: the time is an argument, in seconds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class EvictionQueue:
         self._parked: defaultdict[Claim, list[_Lane]] = defaultdict(list)
         #: Lanes whose turn has not come yet, by the number of their first task.
         self._late: list[tuple[int, _Lane]] = []
-        #: Proven moves that later ones wait for, in order, and all moves that nobody waits for any more.
+        #: Proven moves that later ones wait for, in order, and all moves that no other move waits for.
         self._sequence: deque[Task] = deque()
         self._passed: set[int] = set()
         lanes: defaultdict[object, _Lane] = defaultdict(deque)
@@ -176,9 +176,10 @@ class EvictionQueue:
             heappush(self._open, (lane[0].number, lane))
 
 
-# The API server answers an eviction after a tick of 0.1 s, so several at a time are faster than one after another. A server
-# without free processors answers later instead, and bursts of requests may break the watches of others. So a few are
-# requested at first, one more whenever as many answers came quickly, and one less for each answer that took long.
+# The API server answers an eviction after a tick of 0.1 s, so several at a time are faster than one after another. A
+# server without free processors answers later instead, and bursts of requests may break the watches of others. So a few
+# are requested at first, one more each time that as many answers came quickly, and one less for each answer that took
+# long.
 # Measured on kube-apiserver 1.36 with all of its control plane on two processors: 600 evictions took 25 s with 4 at a
 # time, 41 s with 8 and 47 s with 16.
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from restow.client.leadership import Permit
 from restow.descheduling.namespace_opt_out import withheld
 from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.following import Following
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import (
     ENDINGS,
     UNFULFILLED,
@@ -32,10 +32,10 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Outcome,
+    Postponed,
     Requested,
-    Waiting,
 )
-from restow.executing.places import Places
+from restow.executing.places import FreePlaces
 from restow.executing.revalidation import (
     gone,
     joined,
@@ -46,7 +46,7 @@ from restow.executing.revalidation import (
     unknown,
     vetoed,
 )
-from restow.executing.settings import Clock, Settings, closed, elapsed
+from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
@@ -55,7 +55,7 @@ from restow.policies.codes import OutcomeCode
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 #: After these, the cluster is not as the plan assumes for later moves.
-_ASTRAY = (Waiting, *UNFULFILLED)
+_ASTRAY = (Postponed, *UNFULFILLED)
 #: The answer of a webhook that does not allow the eviction but moves the pod itself. Source: Descheduler 0.36, evictions.
 _IN_BACKGROUND = "Eviction triggered evacuation"
 #: Between two looks whether a budget has room (seconds), and after how many looks a waiting pod is reported.
@@ -76,8 +76,8 @@ class Execution:
     view: ClusterView
     evicting: Evicting
     permit: Permit
-    settings: Settings
-    memory: Memory
+    settings: ExecutionSettings
+    memory: EvictionHistory
     clock: Clock
     steering: Steers = field(default_factory=NoSteering)
     #: Spreads repeated requests.
@@ -95,7 +95,7 @@ class Execution:
             self._run.stop(why)
 
     def conclude(self, why: str) -> None:
-        """Begin no more evictions, and wait for the replacements of pods already evicted. The rest is planned anew."""
+        """Begin no more evictions, and wait for the replacements of pods already evicted. The rest is planned again."""
         if self._run is not None:
             self._run.conclude(why)
 
@@ -116,7 +116,7 @@ class _Run:
         tasks = tuple(tasks)
         self._queue = EvictionQueue(tasks, self._pace)
         self._following = Following(
-            execution.view, execution.memory, execution.settings, execution.steering, Places(tasks)
+            execution.view, execution.memory, execution.settings, execution.steering, FreePlaces(tasks)
         )
         self._outcomes: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
@@ -178,7 +178,7 @@ class _Run:
         self._changed.set()
 
     async def _wait_for_change(self) -> None:
-        """Wait until something has changed, or a task is to be asked again."""
+        """Wait until something has changed, or until a task is due again."""
         try:
             async with asyncio.timeout_at(self._queue.wakes_at()):
                 await self._changed.wait()
@@ -296,25 +296,25 @@ class _Run:
     async def _answered(self, task: Task, answer: eviction.Outcome) -> None:
         """Do what the API server's answer requires."""
         match answer:
-            case eviction.Evicted():
+            case eviction.EvictionAccepted():
                 await self._follow(task)
             case eviction.AlreadyGone(message) if task.number not in self._unsure:
                 self._report(Dropped(task, message, OutcomeCode.GONE))
             case eviction.AlreadyGone():
                 await self._follow(task)
-            case eviction.Blocked(message, budget, pause):
+            case eviction.BudgetExhausted(message, budget, pause):
                 self._wait_for_room(task, budget or message, pause)
             case eviction.Busy(message, _) if self._is_request(task, message):
                 self._with.memory.request(task, elapsed())
                 self._report(Requested(task))
             case eviction.Busy(message, pause):
                 self._put_off(task, Failed(task, message), message, pause)
-            case eviction.Unanswered(message):
+            case eviction.EvictionUnanswered(message):
                 self._unsure.setdefault(task.number, elapsed())
                 self._put_off(task, Failed(task, message), message, None)
             case eviction.Unconfirmed(message):
                 self._report(Dropped(task, message, OutcomeCode.UNCONFIRMED))
-            case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
+            case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.EvictionFailed(message):
                 self._report(Failed(task, message))
 
     async def _announce(self, task: Task) -> str | None:
@@ -329,7 +329,7 @@ class _Run:
                 self._patience.add(patience)
                 return await self._with.evicting.evict(task)
         except TimeoutError:
-            return eviction.Unanswered(f"the API server did not answer within {LAST_ANSWERS:.0f} s of the stop")
+            return eviction.EvictionUnanswered(f"the API server did not answer within {LAST_ANSWERS:.0f} s of the stop")
         finally:
             self._patience.discard(patience)
 
@@ -347,7 +347,7 @@ class _Run:
         if not self._queue.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
         if self._looks[task.number] >= _LOOKS_BEFORE_REPORT:
-            self._report_once(Waiting(task, f"The disruption budget {full[0]} allows no more disruptions"))
+            self._report_once(Postponed(task, f"The disruption budget {full[0]} allows no more disruptions"))
         self._changed.set()
         return True
 
@@ -367,13 +367,13 @@ class _Run:
         if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._report(ending)
             return False
-        self._report_once(Waiting(task, message))
+        self._report_once(Postponed(task, message))
         if self._stopped is not None and self._stopped.code == OutcomeCode.STOPPED:
             self._queue.hurry()
         self._changed.set()
         return True
 
-    def _report_once(self, waiting: Waiting) -> None:
+    def _report_once(self, waiting: Postponed) -> None:
         if waiting.task.number not in self._waiting:
             self._waiting.add(waiting.task.number)
             self._report(waiting)

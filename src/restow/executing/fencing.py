@@ -67,7 +67,7 @@ class Fencing:
     cluster: NodesNow
     #: Makes a candidate for the lease.
     election: Callable[[], Election]
-    #: A name for people to find the process by.
+    #: The name of the process in the Lease.
     holder: str
     #: Where the lease is.
     namespace: str
@@ -109,7 +109,7 @@ class Fencing:
             await self._lift()
 
     def stop(self) -> None:
-        """Begin to remove the fence now, whatever is still running; no other is set after that."""
+        """Begin to remove the fence now, even while evictions run; no other fence is set after that."""
         if self._setting is not None:
             self._setting.cancel()
         self._ending = asyncio.create_task(self._lift(), name="lift fence")
@@ -195,7 +195,7 @@ class Fencing:
             except ClientError as error:
                 if attempt + 1 == _TRIES or not is_outdated(error):
                     return f"{node} cannot be fenced: {error}"
-                # Somebody else has changed the taints, which our watch will show in a moment.
+                # Another program has changed the taints, which our watch will show in a moment.
                 await asyncio.sleep(_SETTLING)
             else:
                 return None

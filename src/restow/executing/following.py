@@ -13,11 +13,21 @@ from dataclasses import dataclass, field
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.vetoes import closed_now
-from restow.executing.memory import Awaited, Memory
-from restow.executing.outcomes import Cleared, Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
-from restow.executing.places import Places
+from restow.executing.memory import Awaited, EvictionHistory
+from restow.executing.outcomes import (
+    Cleared,
+    Landed,
+    LandingMatch,
+    Missing,
+    Outcome,
+    Settled,
+    Unready,
+    Unverified,
+    match_of,
+)
+from restow.executing.places import FreePlaces
 from restow.executing.revalidation import is_there, surplus
-from restow.executing.settings import Settings, elapsed
+from restow.executing.settings import ExecutionSettings, elapsed
 from restow.executing.steering import Steers
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
@@ -37,13 +47,20 @@ _Owner = tuple[str, str]
 class Following:
     """Follows the replacements of one plan and records the results in the memory."""
 
-    def __init__(self, view: ClusterView, memory: Memory, settings: Settings, steering: Steers, places: Places) -> None:
+    def __init__(
+        self,
+        view: ClusterView,
+        memory: EvictionHistory,
+        settings: ExecutionSettings,
+        steering: Steers,
+        places: FreePlaces,
+    ) -> None:
         self._view = view
         self._memory = memory
         self._settings = settings
         self._steering = steering
         self._places = places
-        self._replacements = Replacements()
+        self._replacements = ReplacementTracker()
         self._stopped: str | None = None
         #: The interruptions before each eviction that is followed, by the task's number.
         self._interruptions: dict[int, int] = {}
@@ -80,7 +97,7 @@ class Following:
         pause = _FIRST_PAUSE
         while True:
             pod = self._now(task, pod)
-            # A nomination behind somebody else's gate would hold a place that the pod may not need for long.
+            # A nomination behind another program's gate would hold a place that the pod may not need for long.
             if task.is_steered and pod is not None and pod.uid != steered and not pod.waits_for_others:
                 steered = pod.uid
                 await self._steer(task, pod)
@@ -109,13 +126,13 @@ class Following:
             await self._steering.withdraw(task)
 
     def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
-        """The replacement as it is now; if it is gone, the next one."""
+        """The current state of the replacement; if it is gone, the next one."""
         if pod is not None:
             same = self._view.pod(pod.namespace, pod.name)
             if same is not None and same.uid == pod.uid and not same.is_terminating:
                 return same
         if task.restarts:
-            # Its StatefulSet may be another one by now; the name stays the same.
+            # The StatefulSet may have created another one by now; the name stays the same.
             found = self._view.pod(task.move.pod.namespace, task.move.pod.name)
             return None if found is None or found.uid == task.move.pod.uid or found.is_terminating else found
         return self._replacements.find(task, self._view.pods_of(*_owner(task)))
@@ -125,21 +142,21 @@ class Following:
         is_seen = self._view.interruptions == self._interruptions[task.number]
         has_place = self._places.take(task, node)
         match = match_of(task, node, has_place=has_place, on_track=self._on_track and is_seen)
-        if match is Match.ELSEWHERE:
+        if match is LandingMatch.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
             self._memory.note_failed_prediction(
                 task, elapsed(), f"{pod} landed on {node}, but the plan predicted {foretold}{more}"
             )
-        elif match is Match.IN_VAIN:
+        elif match is LandingMatch.IN_VAIN:
             self._memory.note_failed_prediction(
                 task, elapsed(), f"{pod} landed on {node}, where {task.move.plugin} gains nothing"
             )
-        elif match is Match.BACK:
+        elif match is LandingMatch.BACK:
             self._memory.note_failed_prediction(task, elapsed(), f"{pod} landed on {node} again")
         if not has_place:
             self.stray(task)
-        return Landed(task, pod, node, match, leads_astray=task.is_proven and not has_place)
+        return Landed(task, pod, node, match, invalidates_plan=task.is_proven and not has_place)
 
     def _ending(self, task: Task, pod: PodNow | None, landed: Landed | None, deadline: float) -> Outcome | None:
         if pod is not None and is_there(pod):
@@ -151,7 +168,7 @@ class Following:
             return self._unready(task, pod, "has failed")
         if pod is None and surplus(task, self._view) is not None:
             self.stray(task)
-            return Cleared(task, leads_astray=task.is_proven)
+            return Cleared(task, invalidates_plan=task.is_proven)
         return self._overdue(task, pod) if elapsed() >= deadline else None
 
     def _overdue(self, task: Task, pod: PodNow | None) -> Outcome:
@@ -169,9 +186,9 @@ class Following:
         return Missing(task, message)
 
     def _confirm(self, task: Task, pod: PodNow, landed: Landed | None) -> None:
-        if landed is not None and landed.match is Match.PREDICTED:
+        if landed is not None and landed.match is LandingMatch.PREDICTED:
             self._memory.confirm(task)
-        elif landed is not None and landed.match is Match.UNFORETOLD:
+        elif landed is not None and landed.match is LandingMatch.UNPREDICTED:
             self._memory.note(task, pod.uid, elapsed())
 
     def _unready(self, task: Task, pod: PodNow, what: str) -> Unready:
@@ -182,7 +199,7 @@ class Following:
 # A replacement is a pod of the same controller that was not there when the eviction was requested. That of a StatefulSet
 # has the same name. If several evictions of one controller are under way, each new pod is the replacement of one pod.
 @dataclass(slots=True)
-class Replacements:
+class ReplacementTracker:
     """The replacements of all evictions under way."""
 
     #: By the controller: the pods that were there before, and those that were found to be replacements.
@@ -209,7 +226,7 @@ class Replacements:
         return None
 
     def finish(self, task: Task) -> None:
-        """Forget a task: nobody waits for its replacement any more."""
+        """Forget a task whose replacement is not awaited any more."""
         owner = None if task.owner is None else _owner(task)
         if owner in self._expecting:
             expecting = self._expecting[owner]

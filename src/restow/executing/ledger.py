@@ -1,7 +1,8 @@
-"""Records what became of each move of a plan that is applied.
+"""Records the outcome of each move of a plan that is applied.
 
-At first a move is either *refused* or *promised*. A promised move ends as *moved* (its replacement is ready, or none had to
-come), as *dropped* (the pod was not evicted) or as *evicted* (it was, but its replacement was not seen to be ready).
+At first a move is either *refused* or *promised*. A promised move ends as *moved* (its replacement is ready, or none
+was needed), as *dropped* (the pod was not evicted) or as *evicted* (it was, but its replacement was not seen to be
+ready).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Missing,
     Outcome,
     Requested,
@@ -33,8 +34,9 @@ from restow.executing.task import Task
 from restow.policies.codes import AppliedResult, LandingKind, OutcomeCode, SteeringMode
 
 #: Landings with which a promise is kept.
-_AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
-#: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided anew or unsteered.
+_AS_PLANNED: Final = (LandingMatch.PREDICTED, LandingMatch.UNPREDICTED)
+#: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided again or
+#: unsteered.
 _OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
 #: The codes of endings that have no code of their own.
 _CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
@@ -46,10 +48,10 @@ _CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
 }
 #: Landings with which it is broken, and what is reported.
 ELSEWHERE: Final = {
-    Match.IN_VAIN: "where its strategy gains nothing",
-    Match.ELSEWHERE: "which the plan does not name",
-    Match.BACK: "from where it was taken",
-    Match.VOID: "which the plan does not name",
+    LandingMatch.IN_VAIN: "where its strategy gains nothing",
+    LandingMatch.ELSEWHERE: "which the plan does not name",
+    LandingMatch.BACK: "from where it was taken",
+    LandingMatch.VOID: "which the plan does not name",
 }
 
 
@@ -58,7 +60,7 @@ ProposalKey = tuple[str, str, str]
 
 
 class AppliedMove(Struct, frozen=True, rename="camel"):
-    """One move of the plan, and what became of it."""
+    """One move of the plan, and its outcome."""
 
     pod: PodRef
     source: str = field(name="from")
@@ -178,7 +180,7 @@ class Ledger:
 
 
 def proposal_of(move: Move) -> ProposalKey | None:
-    """Which proposal a move is part of; None for a move of its own."""
+    """The proposal that a move belongs to; None for a single move."""
     return None if move.proposal is UNSET else (move.profile, move.plugin, move.proposal.purpose)
 
 

@@ -45,14 +45,14 @@ class Awaited:
 
 
 @dataclass(slots=True)
-class Memory:
+class EvictionHistory:
     """What one process remembers over all its cycles."""
 
     _pauses: dict[str, Pause] = field(default_factory=dict)
     _awaited: dict[str, Awaited] = field(default_factory=dict)
     #: The strategy and the time of each replacement without a predicted node, by uid.
     _moved: dict[str, tuple[str, float]] = field(default_factory=dict)
-    #: When the eviction of a pod was requested of somebody else, by uid.
+    #: When another program was asked to evict a pod, by uid.
     _requested: dict[str, float] = field(default_factory=dict)
 
     def reason_against(self, task: Task, now: float) -> str | None:
@@ -89,7 +89,7 @@ class Memory:
             self._moved[replacement] = (task.move.plugin, now)
 
     def request(self, task: Task, now: float) -> None:
-        """Remember that somebody else was asked to evict a pod."""
+        """Remember that another program was asked to evict a pod."""
         self._requested = {uid: at for uid, at in self._requested.items() if now - at < _FULFILLED}
         self._requested[task.move.pod.uid] = now
 

@@ -1,6 +1,6 @@
 """The events while a plan is carried out.
 
-Every task has exactly one ending (``ENDINGS``). Before it may come ``Waiting``, then ``Evicted``, then ``Landed``.
+Every task has exactly one ending (``ENDINGS``). Before it may come ``Postponed``, then ``Evicted``, then ``Landed``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from restow.executing.task import Task
 from restow.policies.codes import LandingKind, OutcomeCode
 
 
-class Match(Enum):
+class LandingMatch(Enum):
     """How a landing compares with the plan."""
 
     #: On one of the candidates, or in the place that the plan has for an interchangeable pod.
@@ -26,11 +26,11 @@ class Match(Enum):
     #: On another node, but an earlier move had not gone as planned, or the API server was out of reach meanwhile.
     VOID = "void"
     #: The plan does not say where.
-    UNFORETOLD = "unforetold"
+    UNPREDICTED = "unforetold"
 
 
 @dataclass(slots=True, frozen=True)
-class Waiting:
+class Postponed:
     """The budget has no room, or the API server is busy. Reported once; the eviction is requested again later."""
 
     task: Task
@@ -51,25 +51,25 @@ class Landed:
     task: Task
     pod: str
     node: str
-    match: Match
+    match: LandingMatch
     #: Whether the proofs of later moves assume another landing.
-    leads_astray: bool = False
+    invalidates_plan: bool = False
 
 
 @dataclass(slots=True, frozen=True)
 class Settled:
-    """An ending: the replacement is ready, or is over already."""
+    """An ending: the replacement is ready, or has terminated already."""
 
     task: Task
 
 
 @dataclass(slots=True, frozen=True)
 class Cleared:
-    """An ending: evicted, and no replacement is to come."""
+    """An ending: evicted, and there will be no replacement."""
 
     task: Task
     #: Whether the proofs of later moves assume that one comes.
-    leads_astray: bool = False
+    invalidates_plan: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -139,37 +139,37 @@ Ending = Settled | Cleared | WouldEvict | Dropped | Requested | Blocked | Failed
 ENDINGS = (Settled, Cleared, WouldEvict, Dropped, Requested, Blocked, Failed, Unready, Missing, Unverified)
 #: Endings after which the cluster is not as the proofs of later moves assume.
 UNFULFILLED = (Dropped, Requested, Blocked, Failed, Missing, Unready)
-Outcome = Waiting | Evicted | Landed | Ending
+Outcome = Postponed | Evicted | Landed | Ending
 
 
-def landing_kind(task: Task, node: str, match: Match) -> LandingKind | None:
+def landing_kind(task: Task, node: str, match: LandingMatch) -> LandingKind | None:
     """Whether a replacement landed on its target, on another good node, or missed; None if the plan does not say where.
 
     Another good node is one where the strategy gains what it wanted, or the place of an interchangeable pod.
     """
-    if match is Match.UNFORETOLD:
+    if match is LandingMatch.UNPREDICTED:
         return None
-    if match is not Match.PREDICTED:
+    if match is not LandingMatch.PREDICTED:
         return LandingKind.MISSED
     return LandingKind.TARGET if node == task.move.target else LandingKind.OTHER
 
 
-def match_of(task: Task, node: str, *, has_place: bool, on_track: bool) -> Match:
+def match_of(task: Task, node: str, *, has_place: bool, on_track: bool) -> LandingMatch:
     """How the node of a replacement compares with the plan.
 
     ``has_place``: the plan has a place for it there. ``on_track``: all moves before did what the proof of this one assumes.
     """
     move = task.move
     if node in move.in_vain:
-        return Match.IN_VAIN
+        return LandingMatch.IN_VAIN
     if (
         (has_place and move.target is not None)
         or node in move.candidates
         or (move.candidate_count > len(move.candidates) and node != move.source)
     ):
-        return Match.PREDICTED
+        return LandingMatch.PREDICTED
     if move.candidates and not on_track:
-        return Match.VOID
+        return LandingMatch.VOID
     if node == move.source and not task.may_return:
-        return Match.BACK
-    return Match.ELSEWHERE if move.candidates else Match.UNFORETOLD
+        return LandingMatch.BACK
+    return LandingMatch.ELSEWHERE if move.candidates else LandingMatch.UNPREDICTED

@@ -1,9 +1,9 @@
 """The places that a plan has for replacements, and which replacements may take each other's.
 
-kube-scheduler chooses among equal nodes by chance, so a replacement may land on another node than the one that the plan
-goes on with. If the plan has a place on that node for an interchangeable pod, the two have only changed places: no node
-gets fuller than the plan makes it, and once all moves are made the cluster is the one that was proven. If no such place
-is left, the later moves assume a cluster that does not exist.
+kube-scheduler chooses among equal nodes at random, so a replacement may land on another node than the one that the plan
+assumes. If the plan has a place on that node for an interchangeable pod, the two have only changed places: no node gets
+fuller than the plan makes it, and once all moves are made the cluster is the one that was proven. If no such place is
+left, the later moves assume a cluster that does not exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from restow.descheduling.registry import strategies
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 
-#: What interchangeable pods have in common beside their priority.
+#: What interchangeable pods have in common besides their priority.
 _ALIKE = Aspect.NODE_FIT | Aspect.PORTS | Aspect.SCHEDULER
 #: The kind of objects that says what single pods use.
 _MEASURED = "PodMetrics"
@@ -52,7 +52,7 @@ class Interchange:
         return eviction.ref, int(pods.priority[pod]), self._keys.of(pod)
 
 
-class Places:
+class FreePlaces:
     """The places of one plan that no replacement has taken yet."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:

@@ -1,10 +1,10 @@
-"""Releases pods that have waited behind steering's gate for too long, so that none waits for ever.
+"""Releases pods that have waited behind steering's gate (``spec.schedulingGates``) for too long.
 
-Every replica of restow checks, not only the leader. The leader knows which replacements are awaited and releases all others
-at once. The other replicas release what the leader should have released by then, because it may be dead.
+Every replica of restow checks, not only the leader. The leader knows which replacements are awaited and releases all
+others at once. The other replicas release what the leader should have released by then, because it may be dead.
 
-Anybody who may create pods may give them the gate, any number of them. So there are only so many requests at a time, the
-awaited pods come first, and a look ends in time for the next one.
+Any client that may create pods may give them the gate, any number of them. So the number of concurrent requests is
+limited, awaited pods come first, and a check ends in time for the next one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ async def release(api: Api, pod: PodNow) -> None:
 
 
 async def for_each(pods: Iterable[PodNow], act: Callable[[PodNow], Awaitable[None]], seconds: float) -> None:
-    """Do something with each pod, in order, some at a time; after so many seconds no more is begun."""
+    """Do something with each pod, in order, some at a time; after ``seconds`` no more is begun."""
     waiting, ends = iter(pods), elapsed() + seconds
 
     async def one_after_another() -> None:
@@ -55,8 +55,8 @@ async def for_each(pods: Iterable[PodNow], act: Callable[[PodNow], Awaitable[Non
     await asyncio.gather(*(one_after_another() for _ in range(AT_A_TIME)))
 
 
-def hurried(api: Api) -> Api:
-    """A client without a rate limit of its own, for requests that pods wait for: evictions already limit them."""
+def unthrottled(api: Api) -> Api:
+    """A client without a rate limit, for requests that pods wait for; the rate of evictions limits them already."""
     return api.without_limit().within(REQUEST)
 
 
@@ -76,7 +76,7 @@ class Awaits(Protocol):
         ...
 
 
-class Counts(Protocol):
+class GateMetrics(Protocol):
     """Metrics of gated pods; ``serving.steering_metrics.SteeringMetrics`` has them."""
 
     def gate_released(self) -> None:
@@ -94,9 +94,9 @@ class Releasing:
 
     api: Api
     cluster: Gated
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
-    counts: Counts
+    counts: GateMetrics
     #: What this process awaits while it leads; None while it does not.
     steering: Awaits | None = None
     #: When each pod behind the gate was first seen, by uid.
@@ -107,18 +107,19 @@ class Releasing:
     _reported: str = field(default="", init=False)
 
     async def run(self) -> None:
-        """Check regularly, for ever."""
+        """Check regularly, until cancelled."""
         while True:
             try:
                 await self.look()
-            except Exception as error:  # noqa: BLE001 - the next look may fare better, and nobody else looks
+            except Exception as error:  # noqa: BLE001 - the next check may succeed, and no one else checks
                 self.warn(f"pods behind the gate {STEERING_GATE} could not be checked: {error or type(error).__name__}")
             await asyncio.sleep(PAUSE)
 
     async def look(self) -> None:
         """Release every pod that has waited for too long. Failures are reported only if they happen again the next time.
 
-        The API server refuses the request if somebody else has just removed the gate, and our watch shows that only later.
+        The API server refuses the request if another program has just removed the gate, and our watch shows that only
+        later.
         """
         now, gated = elapsed(), self.cluster.gated()
         self._seen = {pod.uid: self._seen.get(pod.uid, now) for pod in gated}
@@ -154,7 +155,7 @@ class Releasing:
         self._reported = why
 
     async def _release_all(self, pods: Iterable[PodNow], seconds: float) -> dict[str, ClientError]:
-        """Release pods, awaited ones first, within so many seconds; return why pods could not be released, by uid."""
+        """Release pods, awaited ones first, within ``seconds``; return why pods could not be released, by uid."""
         failed: dict[str, ClientError] = {}
 
         async def one(pod: PodNow) -> None:

@@ -1,7 +1,7 @@
-"""The plans of one cycle, each up to where it leads astray: what was proven counts on something else than what has come about.
+"""The plans of one cycle, each valid until an outcome invalidates the proofs of its later moves.
 
-The cycle decides anew then, and also when budgets that kept pods have room again. ``Progress`` is what the next plan has to
-know of those before it.
+The cycle then decides again, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next
+plan has to know of those before it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def carried_out(
         async with aclosing(execution.carry_out(tasks)) as outcomes:
             async for outcome in outcomes:
                 on_outcome(outcome)
-                if not astray and _leads_astray(outcome):
+                if not astray and _invalidates_plan(outcome):
                     astray, timer = True, conclude(execution, seconds, began)
     finally:
         if timer is not None:
@@ -69,10 +69,10 @@ async def carried_out(
     return astray
 
 
-def _leads_astray(outcome: Outcome) -> bool:
-    """Whether later proofs count on something else than what has come about."""
+def _invalidates_plan(outcome: Outcome) -> bool:
+    """Whether the outcome invalidates later proofs."""
     if isinstance(outcome, (Landed, Cleared)):
-        return outcome.leads_astray
+        return outcome.invalidates_plan
     return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
 
 
@@ -90,21 +90,21 @@ def conclude(execution: Execution, seconds: float, began: float) -> asyncio.Time
 
 
 @dataclass(slots=True)
-class Progress:
+class CycleProgress:
     """What a cycle has done so far, over all its plans."""
 
     #: Counts in its limits.
     prior_evictions: list[PriorEviction] = field(default_factory=list)
-    #: Pods (uids) that were asked for in vain, or could not be.
+    #: Pods (uids) whose eviction was requested in vain, or could not be.
     given_up: set[str] = field(default_factory=set)
     #: Evicted, and perhaps not known to be.
     evicted: list[Task] = field(default_factory=list)
-    #: Whether a replacement could not be steered: the rest of the cycle does without.
+    #: Whether a replacement could not be steered: the rest of the cycle is unsteered.
     is_unsteered: bool = False
 
     @property
     def steps(self) -> int:
-        """Grows with whatever a plan comes to."""
+        """Grows with every outcome of a plan."""
         return len(self.prior_evictions) + len(self.given_up) + self.is_unsteered
 
     def note(self, outcome: Outcome) -> None:
@@ -131,7 +131,7 @@ class Progress:
         self.prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
 
 
-async def makes_room(view: WaitingView, cycle: Cycle, progress: Progress, given_up: int) -> bool:
+async def makes_room(view: WaitingView, cycle: Cycle, progress: CycleProgress, given_up: int) -> bool:
     """Whether other pods may go now that a plan has ended; ``given_up`` is how many pods had been given up before it.
 
     They may where pods were asked for in vain and limits kept others, since only evictions count in limits. They also may

@@ -1,4 +1,4 @@
-"""Whether a move still makes sense on the newest state, asked just before the eviction."""
+"""Whether a move is still valid on the newest state, checked just before the eviction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
 from restow.descheduling.vetoes import closed_now, node_veto_now, veto_now
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
@@ -73,7 +73,7 @@ def joined(task: Task, view: ClusterView, kinds: Sequence[GroupKind]) -> str | N
 def vetoed(move: Move, view: ClusterView, vetoes: VetoSettings, now: float) -> str | None:
     """Why another controller forbids a move by now, at a time in seconds since the epoch; None if none does.
 
-    It may have begun to only after the plan was made. Moves that are not proven take no notice of it.
+    It may have started to only after the plan was made. Unproven moves ignore it.
     """
     pod = view.pod(move.pod.namespace, move.pod.name)
     if move.certainty is None or pod is None:
@@ -115,7 +115,7 @@ def _counts(pod: PodNow) -> bool:
     return not pod.is_terminating and pod.phase not in (Phase.SUCCEEDED, Phase.FAILED)
 
 
-def still_awaited(task: Task, view: ClusterView, memory: Memory) -> str | None:
+def still_awaited(task: Task, view: ClusterView, memory: EvictionHistory) -> str | None:
     """Why a workload must wait for its last replacement, which was not ready in time; None if that is ready now or gone."""
     awaited = memory.awaited(task)
     if awaited is None:

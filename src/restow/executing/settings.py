@@ -24,7 +24,7 @@ def elapsed() -> float:
 
 
 @dataclass(slots=True, frozen=True)
-class Settings:
+class ExecutionSettings:
     """How a plan is carried out, from the policy's ``restow:`` section."""
 
     #: How long a replacement may take until it is ready.
@@ -42,9 +42,9 @@ class Settings:
     in_background: bool = False
 
     @staticmethod
-    def of(policy: RestowSettings, *, in_background: bool = False) -> Settings:
+    def of(policy: RestowSettings, *, in_background: bool = False) -> ExecutionSettings:
         """The settings of a policy; UnusablePackageError as ``group_kinds``."""
-        return Settings(
+        return ExecutionSettings(
             ready=policy.wait_for_ready / SECOND,
             budget=policy.wait_for_budget / SECOND,
             windows=policy.windows,

@@ -1,14 +1,15 @@
-"""Steering: replacements wait behind a gate, are nominated for their target, and are released.
+"""Steering: replacements wait behind a scheduling gate, are nominated for their target, and are released.
 
-A pod that may be scheduled at once is bound within milliseconds, before anybody can say where it should go. So an admission
-policy of the cluster, or restow's own webhook (``admission``), gives new pods of some controllers a scheduling gate. The uids
-of these controllers are in a ConfigMap that restow writes just before it requests an eviction, and clears as soon as no
-replacement is awaited any more. The gated replacement is nominated (``status.nominatedNodeName``), and then its gate is
-removed: kube-scheduler tries the nominated node before any other, and goes on as always if the pod does not fit there.
+A pod that may be scheduled at once is bound within milliseconds, before it could be nominated. So an admission policy
+of the cluster, or restow's own webhook (``admission``), gives new pods of some controllers a gate
+(``spec.schedulingGates``). The uids of these controllers are in a ConfigMap that restow writes just before it requests
+an eviction, and clears as soon as no replacement is awaited any more. The gated replacement is nominated
+(``status.nominatedNodeName``), and then its gate is removed: kube-scheduler tries the nominated node before any other,
+and schedules as usual if the pod does not fit there.
 Source: evaluateNominatedNode and NominatedNodeNameForExpectation, Kubernetes 1.36.
 
-No pod waits for ever: every replica of restow, not only the leader, releases pods behind the gate that are not awaited
-(``releasing.Releasing``).
+No pod waits indefinitely: every replica of restow, not only the leader, releases pods behind the gate that are not
+awaited (``releasing.Releasing``).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Steering:
     permit: Permit
     #: Where the ConfigMap is.
     namespace: str
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
     #: The tasks whose replacements are awaited, by the uid of their controller, with the pods that go.
     _awaited: dict[str, dict[int, str]] = field(default_factory=dict, init=False)
@@ -95,12 +96,12 @@ class Steering:
         await self._take_out(task)
 
     async def withdraw(self, task: Task) -> None:
-        """No replacement of the task is awaited any more. One that comes nevertheless may still be gated for a moment."""
+        """No replacement of the task is awaited any more. A late one may still be gated for a moment."""
         self._given_up[task.move.pod.namespace] = elapsed()
         await self._take_out(task)
 
     def given_up(self, within: float) -> list[str]:
-        """The namespaces in which replacements were withdrawn within the last so many seconds."""
+        """The namespaces in which replacements were withdrawn within the last ``within`` seconds."""
         now = elapsed()
         return sorted(namespace for namespace, then in self._given_up.items() if now - then <= within)
 

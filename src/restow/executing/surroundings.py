@@ -38,7 +38,7 @@ class ClusterView(Protocol):
     def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
         """The pods of a namespace that name an owner (a uid), terminating ones too.
 
-        An owner is in the namespace of its pods: pods of other namespaces that name its uid are none of them.
+        An owner is in the namespace of its pods: pods of other namespaces that name its uid do not count.
         """
         ...
 
@@ -55,7 +55,7 @@ class ClusterView(Protocol):
         ...
 
     def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
-        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
+        """The wanted replicas of a ReplicaSet or ReplicationController; None for other kinds, or if unknown."""
         ...
 
     def has_room(self, budget: str) -> bool:
@@ -64,7 +64,7 @@ class ClusterView(Protocol):
 
 
 class Evicting(Protocol):
-    """Asks for one eviction."""
+    """A client that evicts."""
 
     async def evict(self, task: Task) -> eviction.Outcome:
         """Request an eviction and return the answer; NotPermitted if leadership has ended, and nothing was sent."""
@@ -82,7 +82,7 @@ class ApiEvictions:
     grace_period: int | None = None
 
     async def evict(self, task: Task) -> eviction.Outcome:
-        """The API server's answer."""
+        """Request an eviction, and return the outcome."""
         pod = task.move.pod
-        target = eviction.Target(pod.namespace, pod.name, pod.uid)
+        target = eviction.EvictionTarget(pod.namespace, pod.name, pod.uid)
         return await eviction.evict(self.api, target, permit=self.permit, grace_period=self.grace_period)

@@ -16,14 +16,14 @@ from restow.workloads.replacement_policy import ReplacementPolicy
 
 @dataclass(slots=True, frozen=True)
 class Task:
-    """A move to make."""
+    """A move to make, with what its eviction needs."""
 
     #: The move's place in the plan.
     number: int
     move: Move
     #: The controller that creates the replacement; None where there is none.
     owner: OwnerReference | None
-    #: The uid of the workload that the pod belongs to, as far up as is known; the pod's own where it has none.
+    #: The uid of the topmost known workload of the pod; the pod's own if it has none.
     workload: str
     replacement_policy: ReplacementPolicy
     #: How many pods of the workload may be on their way at a time.
@@ -53,12 +53,12 @@ class Task:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether a replacement is to come."""
+        """Whether there will be a replacement."""
         return self.replacement_policy not in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE)
 
     @property
     def is_steered(self) -> bool:
-        """Whether the replacement is to be steered to its target."""
+        """Whether to steer the replacement to its target."""
         return self.move.steering is not None
 
     def goes_beside(self, before: Task) -> bool:

@@ -20,7 +20,7 @@ from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
 from restow.executing.places import Interchange
-from restow.executing.settings import Settings
+from restow.executing.settings import ExecutionSettings
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 from restow.policies.restow_section import share_of
@@ -40,7 +40,7 @@ def tasks_of(cycle: Cycle, policy: Policy) -> tuple[Task, ...]:
 
 
 class _Tasks:
-    """Tasks on one cluster."""
+    """Makes the tasks of one plan."""
 
     def __init__(self, cycle: Cycle, policy: Policy) -> None:
         self._cluster = cluster = cycle.state.cluster
@@ -49,7 +49,7 @@ class _Tasks:
         self._budgets = _budgets(cluster, cycle.labels, [each.pod for each in cycle.record.evictions])
         self._replacement_policies = ReplacementPolicies(cluster)
         self._interchange = Interchange(cluster, policy)
-        self._groups = Groups(cluster, Settings.of(policy.restow).group_kinds)
+        self._groups = Groups(cluster, ExecutionSettings.of(policy.restow).group_kinds)
 
     def task(self, number: int, eviction: Eviction) -> Task:
         pod, pods = eviction.pod, self._cluster.pods

@@ -1,8 +1,8 @@
-"""Removes fences that nobody holds any more. Every replica of restow does it, not only the leader.
+"""Removes abandoned fences. Every replica of restow does it, not only the leader.
 
-A fence is held as long as its Lease is renewed. A replica that sees fenced nodes, and does not hold the fence itself, applies
-for that Lease. As long as the holder renews it, nothing happens. If the holder is dead or has released the Lease, one replica
-gets it and removes the fence.
+A fence is held as long as its Lease is renewed. A replica that sees fenced nodes, and does not hold the fence itself,
+applies for that Lease. As long as the holder renews it, nothing happens. If the holder is dead or has released the
+Lease, one replica gets it and removes the fence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAUSE: Final = 0.5
 _GRACE: Final = 1.0
 
 
-class Counts(Protocol):
+class FenceMetrics(Protocol):
     """Metrics of fences; ``serving.steering_metrics.SteeringMetrics`` has them."""
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
@@ -32,21 +32,21 @@ class Counts(Protocol):
         ...
 
     def fences_removed(self, nodes: int) -> None:
-        """Count removed fences that somebody had left behind."""
+        """Count removed fences that were abandoned."""
         ...
 
 
 @dataclass(slots=True)
 class Unfencing:
-    """Removes fences that nobody holds any more."""
+    """Removes abandoned fences."""
 
     api: Api
     cluster: NodesNow
     #: Makes a candidate for the lease of fences.
     election: Callable[[], Election]
-    #: Takes a sentence for people.
+    #: Logs a warning.
     warn: Callable[[str], None]
-    counts: Counts
+    counts: FenceMetrics
     #: What this process fences itself while it leads; None while it does not.
     fencing: Fencing | None = None
     #: When each fenced node was first seen.
@@ -55,7 +55,7 @@ class Unfencing:
     _applying: asyncio.Task[None] | None = field(default=None, init=False)
 
     async def run(self) -> None:
-        """Check regularly, for ever."""
+        """Check regularly, until cancelled."""
         try:
             while True:
                 self.look()
@@ -85,7 +85,7 @@ class Unfencing:
     async def _take_away(self) -> None:
         try:
             await lead(self.election(), self._remove)
-        except Exception as error:  # noqa: BLE001 - the next try may fare better, and nobody else tries
+        except Exception as error:  # noqa: BLE001 - the next try may succeed, and no one else tries
             self.warn(f"fences that nobody holds were not removed: {error or type(error).__name__}")
 
     async def _remove(self, _leadership: Leadership) -> None:

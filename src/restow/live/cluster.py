@@ -1,11 +1,11 @@
 """The cluster of an API server, kept up to date by watches.
 
-Each kind has a task of its own that follows it. What comes in is applied at once and as a whole: a fresh list replaces
-the old one when its last page has come, never page by page. All of this happens in one event loop, so ``snapshot`` sees
-every kind as it was at one moment. Objects are kept as ``ClusterStore`` keeps them: pods as rows of interned parts.
+Each kind has a task that follows it. Changes are applied at once and as a whole: a fresh list replaces the old one when
+its last page has arrived, never page by page. All of this happens in one event loop, so ``snapshot`` sees every kind as
+it was at one moment. Objects are kept as ``ClusterStore`` keeps them: pods as rows of interned parts.
 
-Whatever keeps news of a kind away, the last state of it is kept and trusted for ``reflector.TRUSTED`` seconds. Then the kind is
-missing from snapshots until it is heard of again, and what could be protected by it is not evicted.
+When a kind cannot be watched, its last state is trusted for ``reflector.TRUSTED`` seconds. After that, the kind is
+missing from snapshots until it is watched again, and pods that it could protect are not evicted.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from restow.live.kinds import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQ
 from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn
 from restow.workloads.replica_sets import wanted_replicas
 
-#: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
-#: server measures every 15 s.
+#: Seconds between two reads of metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean depends on it; the
+#: metrics server measures every 15 s.
 METRICS_INTERVALS = {"NodeMetrics": INTERVAL, "PodMetrics": 15.0}
-#: Seconds between two looks whether people have to be told of kinds that are not known any more.
+#: Seconds between two checks for kinds that have become unknown.
 _LOOK = 15.0
-#: Seconds after which a kind is asked for again that the API server does not serve: less than it is trusted for.
+#: Seconds until a kind that the API server does not serve is requested again: less than it is trusted for.
 _ASKED_AGAIN = 60.0
 
 
-#: Is told a kind and the objects of it (namespace and name) that may have changed, each time some have.
+#: Called with a kind and those of its objects (namespace and name) that may have changed.
 Touch = Callable[[str, Iterable[Key]], None]
 
 
 class WatchEndedError(Exception):
-    """A task that follows a kind has ended, which none ever should: what is known will never be up to date again."""
+    """A task that follows a kind has ended, which should never happen: its state will never be up to date again."""
 
 
 class LiveCluster:
@@ -77,11 +77,11 @@ class LiveCluster:
         self._waiting: set[asyncio.Future[None]] = set()
         self._outages = Outages(warn, done)
         self._interruptions = 0
-        #: What the last snapshot left out beside what cannot be read.
+        #: What the last snapshot left out, apart from unreadable objects.
         self._beyond: Mapping[ObjectKey, str] = {}
         #: Of the state as it is now; None when it has changed since.
         self._snapshot: Cluster | None = None
-        #: The minor version of the API server, if somebody has asked.
+        #: The minor version of the API server, once it was asked for.
         self.server_minor: int | None = None
 
     async def start(self) -> None:
@@ -103,14 +103,14 @@ class LiveCluster:
         self._tasks.append(task)
 
     async def stop(self) -> None:
-        """End all tasks; what is known stays."""
+        """End all tasks; the state stays."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
     def ready(self) -> bool:
-        """Whether every kind is in that may be listed; nodes and pods must be."""
+        """Whether every kind that may be listed is; nodes and pods must be."""
         return all(reflector.settled for reflector in self._reflectors.values())
 
     @property
@@ -132,24 +132,24 @@ class LiveCluster:
 
     @property
     def interruptions(self) -> int:
-        """How often the news of nodes or pods have broken off so far, be it for a moment."""
+        """How often the watches of nodes or pods have broken off so far, even for a moment."""
         return self._interruptions
 
     def is_interrupted(self, kind: str) -> bool:
-        """Whether the news of a kind have broken off, and nothing has come since."""
+        """Whether the watch of a kind has broken off and has not resumed."""
         reflector = self._reflectors[kind]
-        return reflector.broken > reflector.heard
+        return reflector.broken > reflector.last_update
 
     def age(self, kind: str) -> float:
-        """Seconds since what is known of a kind was up to date: the API server also says that nothing has changed."""
-        return _now() - self._reflectors[kind].heard
+        """Seconds since a kind was up to date: the API server also confirms that nothing has changed."""
+        return _now() - self._reflectors[kind].last_update
 
     def is_known(self, kind: str) -> bool:
-        """Whether what there is of a kind is known, and new enough to be trusted."""
+        """Whether the objects of a kind are known, and recent enough to be trusted."""
         return self._reflectors[kind].is_known(_now())
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
-        """Why nobody knows what there is of the first of these kinds of which that is so; None if all are known.
+        """Why the first of these kinds that is not in sync is not; None if all are.
 
         WatchEndedError if one of the tasks has ended.
         """
@@ -157,7 +157,7 @@ class LiveCluster:
         return self._doubt(kinds)
 
     def lost_protection(self) -> str | None:
-        """Why it is not known which pods may be evicted; None where it is, or a kind was never to be had and need not."""
+        """Why it is unknown which pods may be evicted; None if it is known, or if a kind was never available and is optional."""
         seen = {kind for kind, reflector in self._reflectors.items() if reflector.listed}
         return self._doubt(kind for kind in PROTECTING if kind in PERMITTING or kind in seen)
 
@@ -175,7 +175,7 @@ class LiveCluster:
 
     @property
     def store(self) -> ClusterStore:
-        """What is known at this moment, to be read and not to be kept."""
+        """The current state, to be read and not to be kept."""
         return self._store
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
@@ -208,15 +208,15 @@ class LiveCluster:
         return self._store.has_taints(node)
 
     def opt_out(self, namespace: str) -> str | None:
-        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
+        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or is unknown."""
         return self._store.opt_out(namespace)
 
     def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
-        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
+        """The wanted replicas of a ReplicaSet or ReplicationController; None for other kinds, or if unknown."""
         return wanted_replicas(self._store.other(owner.kind, namespace, owner.name), owner)
 
     def has_room(self, budget: str) -> bool:
-        """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
+        """Whether a disruption budget (namespace/name) allows an eviction; an unknown one does."""
         return self._store.has_room(budget)
 
     async def changed(self) -> None:
@@ -244,7 +244,7 @@ class LiveCluster:
         return await self.wait_for(lambda: self.ready, deadline)
 
     async def _keep(self, reflector: Reflector) -> None:
-        """Follow a kind for ever, through refusals."""
+        """Follow a kind until cancelled; refusals are retried."""
         while True:
             try:
                 await (self._poll(reflector) if reflector.kind in METRICS else self._follow(reflector))
@@ -255,14 +255,14 @@ class LiveCluster:
                     continue
                 self._refuse(reflector, refusal_sentence(reflector.kind, refused))
             except ClientError as error:
-                # Whatever else a kind may be refused for may pass too.
+                # Other refusals may pass too.
                 self._fail(reflector, error)
             await asyncio.sleep(REFUSED.wait(reflector.refusals))
 
     async def _follow(self, reflector: Reflector) -> None:
-        async with aclosing(follow(self._api, RESOURCES[reflector.kind])) as all_news:
-            async for news in all_news:
-                self._take(reflector, news)
+        async with aclosing(follow(self._api, RESOURCES[reflector.kind])) as events:
+            async for event in events:
+                self._take(reflector, event)
 
     async def _poll(self, reflector: Reflector) -> None:
         while True:
@@ -274,23 +274,23 @@ class LiveCluster:
             await asyncio.sleep(METRICS_INTERVALS[reflector.kind])
 
     def _followed(self, metrics: Any) -> Any:
-        """The usage of a node as the mean of what was told of it so far; of a pod, or what cannot be read, as it is."""
+        """The usage of a node as the mean of its samples so far; that of a pod, and what cannot be read, as it is."""
         if not isinstance(metrics, NodeMetrics):
             return metrics
         try:
             return smoothed(self._store.other("NodeMetrics", "", metrics.metadata.name), metrics)
         except ValueError:
-            # Whoever takes it says what is wrong with it.
+            # The reader reports what is wrong with it.
             return metrics
 
-    def _take(self, reflector: Reflector, news: WatchEvent) -> None:
-        """Apply one piece of news."""
-        match news:
+    def _take(self, reflector: Reflector, event: WatchEvent) -> None:
+        """Apply one watch event."""
+        match event:
             case Interrupted(error, _):
                 self._interrupt(reflector, error)
                 return
             case Listed():
-                self._list(reflector, news)
+                self._list(reflector, event)
             case Changed(changed):
                 self._put(reflector.kind, [changed], self._store)
                 self._touch(reflector.kind, [(changed.metadata.namespace, changed.metadata.name)])
@@ -301,10 +301,10 @@ class LiveCluster:
                 self._wake()
             case Current():
                 pass
-        if not isinstance(news, Listed) or news.last:
+        if not isinstance(event, Listed) or event.last:
             # The first pages of lists that are never finished make nothing up to date.
-            reflector.heard = _now()
-            self._outages.heard(reflector)
+            reflector.last_update = _now()
+            self._outages.recovered(reflector)
 
     def _interrupt(self, reflector: Reflector, error: ClientError) -> None:
         self._interruptions += reflector.kind in REQUIRED
@@ -312,7 +312,7 @@ class LiveCluster:
         self._notify()
 
     async def _look(self) -> None:
-        """Tell for ever of kinds that are not known any more."""
+        """Warn of kinds that have become unknown, until cancelled."""
         while True:
             await asyncio.sleep(_LOOK)
             self._outages.look(self._reflectors.values(), _now())
@@ -336,14 +336,14 @@ class LiveCluster:
         add_page(LeftOutReports(store, self._store.left_out, self._warn), kind, objects)
 
     def _warn_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
-        """Say once what only the snapshot leaves out."""
+        """Warn once of objects that only the snapshot leaves out."""
         beyond = {key: why for key, why in left_out.items() if key not in self._store.left_out}
         for key in sorted(beyond.keys() - self._beyond.keys()):
             self._warn(sentence(key[0], beyond[key]))
         self._beyond = beyond
 
     def _refuse(self, reflector: Reflector, why: str) -> None:
-        """A kind cannot be listed; what was known of it is kept, and trusted for a while."""
+        """Note that a kind cannot be listed; its last state is kept, and trusted for a while."""
         if reflector.refused is None:
             self._warn(why)
         reflector.refused = why
@@ -351,11 +351,11 @@ class LiveCluster:
         self._wake()
 
     def _fail(self, reflector: Reflector, error: ClientError) -> None:
-        """A kind cannot be had for another reason; what is known of it stays."""
+        """Note that a kind cannot be read for another reason; its last state stays."""
         reflector.refusals += 1
         trouble = f"{RESOURCES[reflector.kind].plural} cannot be listed: {error}"
         if reflector.kind in METRICS and not reflector.listed and isinstance(error, ApiError):
-            # Usage comes from somebody else, who may be down for good.
+            # Usage comes from another server, which may be down for good.
             self._refuse(reflector, trouble)
         elif reflector.refusals == 1:
             self._warn(trouble)
@@ -365,7 +365,7 @@ class LiveCluster:
         return next((doubt for reflector in reflectors if (doubt := reflector.doubt(_now())) is not None), None)
 
     def _wake(self) -> None:
-        """Something has changed."""
+        """Drop the snapshot, which is out of date, and wake waiting tasks."""
         self._snapshot = None
         self._notify()
 
@@ -375,7 +375,7 @@ class LiveCluster:
                 waiter.set_result(None)
 
     def _check(self) -> None:
-        """Raise what ended a task, for none of them ever ends by itself."""
+        """Raise the exception of a task that has ended, since none should."""
         for task in self._tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise WatchEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""Which kinds are read of a live cluster, and what is said of those that cannot be listed."""
+"""Which kinds are read from a live cluster, and the messages about those that cannot be listed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
-#: What is read from files only. Of a live cluster, two running pods of one virtual machine tell of its migration; few
+#: What is read from files only. In a live cluster, two running pods of one virtual machine show its migration; few
 #: clusters serve NodeResourceTopologies.
 STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
-#: Kinds that no rule looks at; the owner above a Job is named by its own owner reference.
+#: Kinds that no rule reads; the owner above a Job is named by its own owner reference.
 _UNREAD = ("CronJob",)
 #: Kinds that a CustomResourceDefinition adds: an API server that does not serve one has no objects of it.
 CUSTOM = ("VerticalPodAutoscaler",)
@@ -19,7 +19,7 @@ CUSTOM = ("VerticalPodAutoscaler",)
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.
 REQUIRED = ("Node", "Pod")
-#: Without these nobody knows which pods may be evicted at all: each namespace may have opted out.
+#: Without these it is unknown which pods may be evicted at all: each namespace may have opted out.
 PERMITTING = (*REQUIRED, "Namespace")
 #: Kinds that keep pods from being evicted. Budgets and Jobs do so where moves are proven.
 PROTECTING = (*PERMITTING, "PodDisruptionBudget", "Job")

@@ -1,9 +1,9 @@
 """Usage from the Prometheus that a policy names.
 
-Whatever goes wrong becomes the ``problem`` of a result, in upstream's words: a strategy that goes by it cannot work then,
-and all others do. Without a token of its own a pod shows that of its service account, and trusts the authorities that
-come with it. Source: Descheduler 0.36, prom_client_controller.go; outside a pod, where upstream asks nobody, Prometheus
-is asked without a token.
+Any failure becomes the ``problem`` of a result, in upstream's words: a strategy that needs it cannot work then, and all
+others can. Without a token in the policy, a pod sends that of its service account, and trusts the authorities that come
+with it. Source: Descheduler 0.36, prom_client_controller.go; outside a pod, where upstream does not query at all,
+Prometheus is queried without a token.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from restow.client import objects
 from restow.client.connection import SERVICE_ACCOUNT, open_session
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile, bearer
 from restow.client.errors import ClientError
-from restow.client.prometheus import Answer, Authorities, WrongFormError, query, query_history, server_at
+from restow.client.prometheus import Authorities, InstantVector, WrongFormError, query, query_history, server_at
 from restow.client.proxies import is_http
 from restow.client.resources import SECRETS
 from restow.client.transport import Api
@@ -47,7 +47,7 @@ class _Secret(Struct, frozen=True):
 
 @dataclass(slots=True, frozen=True)
 class PrometheusUsage:
-    """Asks what policies want to know of it."""
+    """Runs the queries of policies."""
 
     #: Of the cluster, for secrets.
     api: Api
@@ -55,7 +55,7 @@ class PrometheusUsage:
     service_account: Path = SERVICE_ACCOUNT
 
     async def results(self, policy: Policy) -> Mapping[UsageQuery, QueryResult]:
-        """What each query of a policy comes to now; empty where it asks no Prometheus."""
+        """The current results of a policy's queries; empty if it uses no Prometheus."""
         queries = tuple(each for each in queries_of(policy) if each.source == PROMETHEUS)
         prometheus = prometheus_of(policy)
         if not queries or prometheus is None:
@@ -118,7 +118,7 @@ async def _result(server: Api, promql: str, settings: UsageSettings | None) -> Q
     return QueryResult(server.server_time.now(), problem=f"{NO_USAGE}: {text}")
 
 
-async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> Answer:
+async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> InstantVector:
     if settings is None or not settings.reach:
         return await query(server, promql)
     return await query_history(server, promql, settings.reach // SECOND, settings.spacing // SECOND)

@@ -1,4 +1,4 @@
-"""A live cluster, read once: one list of each kind, side by side."""
+"""A live cluster, read once: the lists of all kinds, concurrently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ListSink(Sink, Protocol):
     """Where lists go: a ClusterStore or a CompactCluster."""
 
     def restart(self, kind: str) -> None:
-        """Forget the objects of a kind: they are listed anew."""
+        """Forget the objects of a kind: they are listed again."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -34,10 +34,10 @@ class Unlisted:
 async def read_kinds(
     api: Api, kinds: Sequence[str], sink: ListSink, selection: Selection = EVERYTHING
 ) -> tuple[Unlisted, ...]:
-    """Hand over the selected objects of these kinds; returns the kinds that the API server refuses or does not have.
+    """Pass the selected objects of these kinds to ``sink``; returns the kinds that the API server refuses or does not have.
 
-    Objects that cannot be read are left out, one by one.
-    ClientError where nodes or pods cannot be listed, or where the API server does not answer.
+    Unreadable objects are left out, one by one.
+    ClientError if nodes or pods cannot be listed, or if the API server does not answer.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -65,7 +65,7 @@ async def _read(api: Api, kind: str, sink: ListSink, selection: Selection) -> Un
             raise ClientError(why) from refused
         return Unlisted(kind, why)
     except ServerTrouble as trouble:
-        # metrics.k8s.io is served by somebody else, who may be down.
+        # metrics.k8s.io is served by another program, which may be down.
         if kind not in METRICS:
             raise
         return Unlisted(kind, f"{RESOURCES[kind].plural}.{RESOURCES[kind].group} cannot be listed: {trouble.message}")

@@ -19,9 +19,9 @@ from restow.live.kinds import REQUIRED
 
 #: For kinds that are refused: roles may be changed at any time, and are not known yet while an API server starts.
 REFUSED = BackOff(first=1.0, cap=300.0, factor=4.0, jitter=0.1)
-#: Seconds for which what was heard of a kind is trusted; the API server says each minute that nothing is missing.
+#: Seconds for which the last state of a kind is trusted; the API server confirms each minute that nothing is missing.
 TRUSTED = 180.0
-#: A connection that breaks again within so many seconds could not be made in between.
+#: A connection that breaks again within this many seconds could not be used in between.
 _SOON: Final = 30.0
 
 #: Takes a warning: a sentence for people.
@@ -33,27 +33,27 @@ class Reflector:
     """What is known of one kind."""
 
     kind: str
-    #: A whole list has come.
+    #: A whole list has been read.
     listed: bool = False
-    #: Why the kind cannot be listed; None while it can, or nobody knows yet.
+    #: Why the kind cannot be listed; None while it can, or while that is unknown.
     refused: str | None = None
     #: Refusals in a row.
     refusals: int = 0
     #: When the connection broke last, in the event loop's time.
     broken: float = float("-inf")
     #: When what is known was last up to date, in the event loop's time.
-    heard: float = float("-inf")
+    last_update: float = float("-inf")
     #: A list that is still coming in.
     coming: ClusterStore = field(default_factory=ClusterStore)
 
     @property
     def settled(self) -> bool:
-        """Whether it is known what there is of the kind, or that nobody may know; nodes and pods must be known."""
+        """Whether the kind was listed, or may be missing because it cannot be; nodes and pods must be listed."""
         return self.listed or (self.refused is not None and self.kind not in REQUIRED)
 
     def is_known(self, now: float) -> bool:
-        """Whether what was heard of the kind may be trusted at a time."""
-        return self.listed and now - self.heard <= TRUSTED
+        """Whether the last state of the kind may be trusted at a time."""
+        return self.listed and now - self.last_update <= TRUSTED
 
     def doubt(self, now: float) -> str | None:
         """Why it may not; None if it may."""
@@ -61,7 +61,7 @@ class Reflector:
             return None
         if not self.listed:
             return self.refused or f"{RESOURCES[self.kind].plural} have not been listed yet"
-        return f"the API server has not reported on {RESOURCES[self.kind].plural} for {now - self.heard:.0f} s"
+        return f"the API server has not reported on {RESOURCES[self.kind].plural} for {now - self.last_update:.0f} s"
 
 
 class Outages:
@@ -87,7 +87,7 @@ class Outages:
                 self._warn(f"cannot update {_plural(reflector.kind)} for now: {error}")
             self._silent.add(reflector.kind)
 
-    def heard(self, reflector: Reflector) -> None:
+    def recovered(self, reflector: Reflector) -> None:
         """A kind is up to date."""
         if reflector.kind in self._silent:
             self._silent.discard(reflector.kind)
@@ -120,7 +120,7 @@ class LeftOutReports:
         self.store.add(kind, wire)
 
     def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
-        """Go on without an object, and warn."""
+        """Continue without an object, and warn."""
         if self.known.get((kind, namespace, name)) != why:
             self.warn(sentence(kind, why))
         self.store.leave_out(kind, namespace, name, why)

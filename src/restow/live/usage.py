@@ -1,7 +1,7 @@
 """Usage from the sources that a policy names: its queries, asked once for each cycle.
 
-The results go into ``Cluster.usage``, so that what decides asks nobody; a dump may bring results along as well. Whatever
-goes wrong becomes the ``problem`` of a result: a strategy that goes by it cannot work then, and all others do.
+The results are stored in ``Cluster.usage``, so that deciding needs no network; a dump may contain results as well. Any
+failure becomes the ``problem`` of a result: a strategy that needs it cannot work then, and all others can.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from restow.client.transport import Api
 from restow.cluster.usage_samples import NO_USAGE, QueryResult, UsageQuery, no_client, query_result
 from restow.descheduling.usage_sources import Sample, Times, UsageSource, usage_sources
 from restow.errors import InputError
+from restow.in_thread import EndlessError, in_thread
 from restow.installed_packages import FAULTS
 from restow.kube.duration import SECOND
 from restow.kube.excerpts import described, excerpt
 from restow.live.prometheus import PrometheusUsage
-from restow.off_loop import EndlessError, off_loop
 from restow.policies.policy import PROMETHEUS, Policy, provider_of
 from restow.policies.usage_section import queries_of
 
@@ -35,13 +35,13 @@ AskForUsage = Callable[[Policy], Coroutine[Any, Any, Mapping[UsageQuery, QueryRe
 
 
 async def no_usage(_: Policy) -> Mapping[UsageQuery, QueryResult]:
-    """Nobody answers."""
+    """No results."""
     return {}
 
 
 @dataclass(slots=True)
 class QueriedUsage:
-    """Asks what policies want to know, and remembers what it was told in the cycles before."""
+    """Runs the queries of policies, and remembers the results of earlier cycles."""
 
     #: Of the cluster, for secrets and the time.
     api: Api
@@ -91,7 +91,7 @@ class QueriedUsage:
 
         self._running.add(query)
         try:
-            return await off_loop(ask, _PATIENCE)
+            return await in_thread(ask, _PATIENCE)
         except EndlessError:
             return f"has not answered within {_PATIENCE:.0f} s"
 

@@ -1,1 +1,1 @@
-"""What a KubeDescheduler means: the policy and the objects that an operator makes of it."""
+"""What a KubeDescheduler means: the policy and the objects that the operator creates for it."""

@@ -1,7 +1,7 @@
-"""Has the objects of an operator be in the cluster as they should be, and no others.
+"""Makes the cluster have exactly the objects that the operator wants.
 
-Level-based: what is there is read each time, and only what differs is written, so that a sync which finds everything as
-it should be writes nothing, and one that was cut short is made good by the next.
+Level-based: the cluster is read each time, and only differences are written, so a sync that finds everything as it
+should be writes nothing, and the next one completes a sync that was interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from restow.client import objects
 from restow.client.errors import BadRequest, NotFound
 from restow.client.leadership import Permit
 from restow.client.listing import Selection, all_objects
-from restow.client.resources import Resource
+from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.operator.objects import DEPLOYMENTS, JOBS, SELECTOR, WRITTEN, Object, resource_for
 from restow.running.logs import Log
@@ -34,7 +34,7 @@ _SHARED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 @dataclass(slots=True, frozen=True)
 class Writing:
-    """How objects are written."""
+    """What writing objects needs: a client, a permission and a log."""
 
     api: Api
     namespace: str
@@ -43,7 +43,7 @@ class Writing:
 
 
 def key_of(thing: Object) -> Key:
-    """Return what tells objects apart."""
+    """Return what identifies an object."""
     metadata = thing["metadata"]
     return thing["kind"], metadata.get("namespace", ""), metadata["name"]
 
@@ -53,7 +53,7 @@ async def made_objects(api: Api, namespace: str) -> dict[Key, Object]:
     return {key_of(each): each for resource in WRITTEN for each in await _made(api, resource, namespace)}
 
 
-async def _made(api: Api, resource: Resource, namespace: str) -> list[Object]:
+async def _made(api: Api, resource: ApiResource, namespace: str) -> list[Object]:
     selection = Selection(namespace if resource.namespaced else "", labels=SELECTOR)
     try:
         found = await all_objects(api, resource, selection)
@@ -61,12 +61,12 @@ async def _made(api: Api, resource: Resource, namespace: str) -> list[Object]:
         # The cluster has no such kind.
         return []
     version = f"{resource.group}/{resource.version}" if resource.group else resource.version
-    # Items of a list do not say what they are.
+    # Items of a list have neither apiVersion nor kind.
     return [{"apiVersion": version, "kind": resource.kind, **each} for each in found if isinstance(each, dict)]
 
 
 async def apply_all(writing: Writing, wanted: Sequence[Object]) -> dict[Key, Object]:
-    """Have some objects and no others; returns them as they are now. ClientError, NotPermitted."""
+    """Write the wanted objects and remove all others; returns their current state. ClientError, NotPermitted."""
     live = await made_objects(writing.api, writing.namespace)
     now = {key_of(each): await apply(writing, each, live.get(key_of(each))) for each in wanted}
     await _remove(writing, [each for key, each in live.items() if key not in now])
@@ -74,7 +74,7 @@ async def apply_all(writing: Writing, wanted: Sequence[Object]) -> dict[Key, Obj
 
 
 async def stop_all(writing: Writing) -> dict[Key, Object]:
-    """Have no descheduler running, and touch nothing else; returns what is there."""
+    """Stop every descheduler, and change nothing else; returns the current objects."""
     live = await made_objects(writing.api, writing.namespace)
     for each in live.values():
         if each["kind"] in (JOBS.kind, DEPLOYMENTS.kind):
@@ -83,7 +83,7 @@ async def stop_all(writing: Writing) -> dict[Key, Object]:
 
 
 async def stop(writing: Writing, workload: Object) -> None:
-    """Have no pod of a Deployment or Job; one that is stopped or gone is left as it is. ClientError, NotPermitted."""
+    """Stop the pods of a Deployment or Job, if there are any. ClientError, NotPermitted."""
     if workload["kind"] == JOBS.kind:
         await _remove(writing, [workload])
     elif workload["spec"].get("replicas") != 0:
@@ -102,7 +102,7 @@ async def stop(writing: Writing, workload: Object) -> None:
 
 
 async def remove_all(writing: Writing) -> None:
-    """Have none of the objects; ClientError, NotPermitted."""
+    """Remove all objects; ClientError, NotPermitted."""
     live = await made_objects(writing.api, writing.namespace)
     await _remove(writing, list(live.values()))
 
@@ -133,9 +133,9 @@ async def _delete(writing: Writing, thing: Object) -> None:
 
 
 async def apply(writing: Writing, wanted: Object, live: Object | None) -> Object:
-    """Have one object as it should be; returns it as it is now. ClientError, NotPermitted."""
+    """Write one object, if it differs; returns its current state. ClientError, NotPermitted."""
     if live is not None and wanted["kind"] == JOBS.kind:
-        # A run that has begun is not changed; a new generation of the resource has a run of its own.
+        # A Job that has begun is not changed; a new generation of the resource gets a new one.
         return live
     hashed = with_hash(wanted)
     if live is None or not covers(live, hashed):
@@ -172,7 +172,7 @@ async def _applied(writing: Writing, wanted: Object) -> Object:
         metadata["name"],
         wanted,
         manager=MANAGER,
-        # A field that somebody changed by hand is changed back.
+        # A field that was changed by hand is changed back.
         force=True,
         permit=writing.permit,
     )
@@ -186,15 +186,15 @@ async def _replaced(writing: Writing, thing: Object) -> Object:
         metadata.get("namespace", ""),
         metadata["name"],
         thing,
-        # What the API server makes of a field that goes, a default, is ours, and not one more addition.
+        # The default that the API server sets for a removed field is ours, and not one more addition.
         manager=MANAGER,
         permit=writing.permit,
     )
 
 
-# The API server fills in defaults, so an object is as it should be if it has every field that is wanted, with its
-# value. A field that is wanted no more is noticed by the annotation with the hash of all that was wanted. What people
-# add by hand is noticed by ``managedFields``, which says who set what; nobody sets defaults.
+# The API server fills in defaults, so an object is as it should be if it has every wanted field with its value. A field
+# that is no longer wanted is noticed by the annotation with the hash of all wanted fields. Additions by hand are
+# noticed by ``managedFields``, which record who set what; defaults have no manager.
 def with_hash(wanted: Object) -> Object:
     """Return an object with an annotation that changes with any of its fields."""
     text = json.dumps(wanted, sort_keys=True)
@@ -215,7 +215,7 @@ def covers(live: Any, wanted: Any) -> bool:
 
 
 def without_additions(live: Object, wanted: Object) -> Object:
-    """Return an object without what others have added to the fields that are wanted; the same one where that is nothing."""
+    """Return an object without the additions of others to wanted fields; the same object if there are none."""
     entries = [each for each in live["metadata"].get("managedFields", ()) if each.get("subresource") != "status"]
     ours = _merged(each.get("fieldsV1", {}) for each in entries if each.get("manager") == MANAGER)
     theirs = _merged(each.get("fieldsV1", {}) for each in entries if each.get("manager") != MANAGER)

@@ -1,6 +1,6 @@
-"""The facts of a live cluster on which a policy depends, read anew for each sync.
+"""The facts of a live cluster on which a policy depends, read again for each sync.
 
-What a cluster does not serve is no conflict; what an operator may not read is an error, which the status tells.
+What a cluster does not serve is no conflict; what the operator may not read is an error, which the status shows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.listing import Selection, readable_objects
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api
 from restow.operator.facts import KUBEVIRT_LABEL, Facts, PrometheusRoute
 from restow.operator.guards import guards, is_in_force
@@ -65,7 +65,7 @@ async def _groups(api: Api) -> set[str]:
     return {each["name"] for each in listed.get("groups", ())}
 
 
-async def _serves(api: Api, resource: Resource) -> bool:
+async def _serves(api: Api, resource: ApiResource) -> bool:
     try:
         served = await api.read(f"/apis/{resource.group}/{resource.version}", {}, _object)
     except NotFound:
@@ -73,7 +73,7 @@ async def _serves(api: Api, resource: Resource) -> bool:
     return any(each["name"] == resource.plural for each in served.get("resources", ()))
 
 
-async def _spec(api: Api, resource: Resource) -> Object:
+async def _spec(api: Api, resource: ApiResource) -> Object:
     """Return the spec of OpenShift's one object of a kind; nothing where there is none."""
     try:
         found = await objects.get(api, resource, "", NAME, Object)
@@ -102,7 +102,7 @@ async def _route(api: Api) -> PrometheusRoute | None:
 
 
 async def _missing_guards(api: Api, namespace: str) -> tuple[str, ...]:
-    """Return the guards that are not there, or are not as they are shipped."""
+    """Return the guards that are missing, or differ from those that are shipped."""
     wanted = guards(namespace)
     found = await asyncio.gather(*(_is_there(api, each) for each in wanted))
     missing = [each["metadata"]["name"] for each, is_there in zip(wanted, found, strict=True) if not is_there]

@@ -1,7 +1,7 @@
-"""``restow operator``: under a lease, syncs whenever something changes and once in a while.
+"""``restow operator``: under a lease, syncs at each change and once in a while.
 
-A sync that fails is tried again with growing pauses; meanwhile the status says why. Syncs and the removal of everything
-never run side by side.
+A sync that fails is tried again with growing pauses; meanwhile the status says why. Syncs and uninstalling never run at
+the same time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class OperatorSettings:
 
 
 async def operate(settings: OperatorSettings, log: Log) -> None:
-    """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
+    """Run until stopped, or until the lease is lost; InputError, ClientError or OSError if it cannot work."""
     stopping, health, metrics = told_to_stop(log), Health(program="operator"), OperatorMetrics()
     heed = partial(heed_signals, stopping, log)
     async with AsyncExitStack() as stack:
@@ -67,7 +67,7 @@ async def operate(settings: OperatorSettings, log: Log) -> None:
 
 @dataclass(slots=True)
 class _Work:
-    """What is done while the lease is held."""
+    """The work under the lease."""
 
     installation: Installation
     api: Api
@@ -97,7 +97,7 @@ class _Work:
     async def _leave(self, operator: Operator) -> None:
         async with self._turn:
             await leave(operator)
-        self.log.say("The resource is deleted, and everything that was made for it is gone")
+        self.log.info("The resource is deleted, and everything that was made for it is gone")
 
     async def _keep_syncing(self, operator: Operator) -> None:
         failures = 0
@@ -118,8 +118,8 @@ class _Work:
         try:
             await sync(operator)
             result = "done"
-        except Exception as error:  # noqa: BLE001 - whatever it was, the next sync may fare better
-            self.log.failure("Sync failed", str(error) or type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - whatever failed, the next sync may succeed
+            self.log.error("Sync failed", str(error) or type(error).__name__)
         finally:
             self.watchdog.rest(_WHO)
         self.metrics.synced(result, clock() - began, self.api.server_time.now())

@@ -1,4 +1,4 @@
-"""What should be in the cluster for a KubeDescheduler: a pure function, whatever is there now.
+"""What should be in the cluster for a KubeDescheduler: a pure function, independent of what is there now.
 
     done = desired(resource, facts, installation)
     if done.action == "apply": ...
@@ -15,38 +15,38 @@ from typing import Literal
 import restow
 from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
-from restow.operator.objects import Object, Place, in_namespace
+from restow.operator.objects import Object, Ownership, in_namespace
 from restow.operator.operand import monitoring_of, workload_of
 from restow.operator.pods import CONFIG_MAP
 from restow.operator.policy import POLICY_FILE, needs_prometheus, policy_of
-from restow.operator.problems import Condition, Notice, Problem, conditions_of
+from restow.operator.problems import Notice, OperatorCondition, Problem, conditions_of
 from restow.operator.resource import KubeDescheduler
 from restow.operator.rights import MONITORING_VIEW, OPERAND, monitoring_view, rights_of
 from restow.operator.rules import check_name
 
-#: apply: have the objects and no others; leave: touch nothing; stop: have no descheduler running and touch nothing else;
-#: remove: have none of the objects.
+#: apply: write the objects and remove others; leave: change nothing; stop: stop the descheduler and change nothing
+#: else; remove: remove all objects.
 Action = Literal["apply", "leave", "stop", "remove"]
 
 
 @dataclass(slots=True, frozen=True)
 class Desired:
-    """What is to be done, in which words the status tells of it, and why."""
+    """What to do, how the status describes it, and why."""
 
     action: Action
-    #: The text of the policy; empty unless it is to be carried out.
+    #: The text of the policy; empty unless the action is to apply it.
     policy: str = ""
-    #: Whether nodes may bear soft taints; if not, they are taken off where a policy is carried out, or none is any more.
+    #: Whether nodes may have soft taints; if not, they are removed when a policy is applied, or when there is none any more.
     soft_taints: bool = False
     #: In an order in which they can be created.
     objects: tuple[Object, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[OperatorCondition, ...] = ()
     problems: tuple[Problem, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
 def desired(resource: KubeDescheduler, facts: Facts, installation: Installation) -> Desired:
-    """Return what a resource comes to in a cluster."""
+    """Return what a resource means in a cluster."""
     misplaced = tuple(check_name(resource.metadata, installation.namespace))
     if misplaced:
         return _because("leave", misplaced)
@@ -88,7 +88,7 @@ def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
 
 
 def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation: Installation) -> tuple[Object, ...]:
-    place = Place(installation.namespace, resource)
+    place = Ownership(installation.namespace, resource)
     lasts = resource.spec.descheduling_interval_seconds > 0
     asks = facts.is_openshift and needs_prometheus(resource.spec)
     return (

@@ -1,4 +1,4 @@
-"""What an operator has to know of the cluster, and of itself, to make a policy. None is what nobody knows.
+"""What the operator has to know about the cluster, and about itself, to make a policy. None means unknown.
 
 A cluster without OpenShift's own APIs has no setting there that could be in conflict with the resource.
 """
@@ -70,7 +70,7 @@ class Facts:
     #: As ``restow run`` takes them: VersionTLS12, and IANA names; empty leaves them to it.
     tls_min_version: str = ""
     tls_cipher_suites: tuple[str, ...] = ()
-    #: Names of the policies in deploy/operator/guarding.yaml that are not in force as they are written there.
+    #: Names of the policies in deploy/operator/guarding.yaml that are missing or differ from it.
     missing_guards: tuple[str, ...] = ()
 
 
@@ -80,11 +80,12 @@ class Installation:
 
     image: str
     namespace: str = NAMESPACE
-    #: Where to ask for usage in a cluster without OpenShift's Route; empty where nobody said.
+    #: Where to ask for usage in a cluster without OpenShift's Route; empty if not configured.
     prometheus_url: str = ""
     #: Of the soft tainter; empty is the same image.
     soft_tainter_image: str = ""
-    #: Whether the node of the operator's pod tells how long processes wait (PSI); None where that is not asked or known.
+    #: Whether the node of the operator's pod measures how long processes wait (PSI); None if that is unknown or not
+    #: needed.
     has_pressure_metrics: bool | None = None
 
 
@@ -115,16 +116,16 @@ def _unknown(name: str, hint: str) -> Problem:
 
 
 def metrics_provider(query: str) -> dict[str, Any]:
-    """Return the argument of a strategy that goes by what a query says."""
+    """Return the argument of a strategy that uses a query."""
     return {"source": PROMETHEUS, "prometheus": {"query": query}}
 
 
 def server_url(facts: Facts, installation: Installation) -> str | Problem:
-    """Return where Prometheus is: as the operator was told, else as OpenShift's Route says."""
+    """Return where Prometheus is: as configured, else as OpenShift's Route says."""
     if installation.prometheus_url:
         problem = url_problem(installation.prometheus_url)
-        told = excerpt(installation.prometheus_url)
-        return Problem("PrometheusURL", f'"{told}": {problem}') if problem else installation.prometheus_url
+        url = excerpt(installation.prometheus_url)
+        return Problem("PrometheusURL", f'"{url}": {problem}') if problem else installation.prometheus_url
     if facts.prometheus_route is None:
         why = "not found" if facts.is_openshift else "this cluster has no routes; give the operator --prometheus-url"
         return Problem("PrometheusRouteNotFound", f"unable to get {_ROUTE}: {why}", stops=True)

@@ -1,9 +1,10 @@
-"""What holds the operator's namespace to its work: three ValidatingAdmissionPolicies of ``deploy/operator/guarding.yaml``.
+"""The limits of the operator's namespace: three ValidatingAdmissionPolicies of ``deploy/operator/guarding.yaml``.
 
-Rights alone do not: whoever may bind a role may bind it to somebody else, and whoever may patch a node may evict its pods.
-The policies are for every service account of the namespace (the group ``system:serviceaccounts:NAMESPACE``), so that a
-right which one of them gives to another one is held to them too. An administrator installs them. The operator cannot
-change them; it looks whether they are as written here, and makes no soft tainter without them.
+RBAC alone is too coarse: a right to bind a role allows binding it to any subject, and a right to patch nodes allows
+evicting their pods. The policies apply to every service account of the namespace (the group
+``system:serviceaccounts:NAMESPACE``), so that they also limit rights that one account grants to another. An
+administrator installs them. The operator cannot change them; it checks that they are as written here, and creates no
+soft tainter without them.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _check(expression: str, message: str) -> Object:
 # The right to patch nodes would otherwise be one to evict all of their pods. The rules are those of
 # ``deploy/kubernetes/fencing``, for other taints.
 _IS_SOFT: Final = f"taint.key in {list(KEYS)} && has(taint.effect) && taint.effect == '{EFFECT}'"
-#: Fields and what they are where they are absent. metadata.managedFields and resourceVersion are the API server's business.
+#: Fields and their values when absent. metadata.managedFields and resourceVersion belong to the API server.
 _METADATA: Final = (("labels", "{}"), ("annotations", "{}"), ("finalizers", "[]"), ("ownerReferences", "[]"))
 _SPEC: Final = (("unschedulable", "false"), ("podCIDR", "''"), ("podCIDRs", "[]"), ("providerID", "''"))
 _SAME_CONFIG_SOURCE: Final = (
@@ -142,7 +143,8 @@ _FINDS: Final = (
     "rule.resources.all(each, each in ['services', 'endpoints', 'pods']) && "
     "rule.verbs.all(verb, verb in ['get', 'list', 'watch'])"
 )
-#: What each rule of a role may be, by plural and name. The API server sees to it that nobody grants what he does not have.
+#: What each rule of a role may be, by plural and name. The API server lets an account grant only the rights that it
+#: has.
 _ROLES: Final = {
     f"clusterroles/{OPERAND}": (_READS, _EVICTS, _REPORTS),
     f"clusterroles/{ACCOUNT}": (_TAINTS,),
@@ -162,7 +164,7 @@ _BINDINGS: Final = {
 
 
 def rights_spec(namespace: str) -> dict[str, Any]:
-    """Return the spec of the policy about roles and bindings: which there are, what they grant, and to whom."""
+    """Return the spec of the policy about roles and bindings: which may exist, what they grant, and to which subjects."""
     known = [*_ROLES, *_BINDINGS]
     validations = [
         _check(f"variables.what in {known}", "the operator may write no role or binding but its own"),

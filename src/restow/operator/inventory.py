@@ -1,7 +1,7 @@
-"""What there is of an operator in a cluster, in the order in which it is removed.
+"""The parts of an operator in a cluster, in the order in which they are removed.
 
-First the resource, with which the operator itself takes away what it made; then whatever of that is still there; then the
-operator, its namespace and the definition of the resource.
+First the resource, whose deletion makes the operator remove what it created; then what is left of that; then the
+operator, its namespace and the CustomResourceDefinition.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.listing import all_objects
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api
 from restow.operator.applying import made_objects
 from restow.operator.guards import GUARDS
@@ -84,7 +84,7 @@ async def made(api: Api, namespace: str) -> list[Item]:
 
 
 async def tainted_nodes(api: Api) -> list[Item]:
-    """Return the nodes that bear soft taints."""
+    """Return the nodes with soft taints."""
     return [Item("taints", NODES.kind, each.name) for each in await read_nodes(api) if has_soft_taints([each])]
 
 
@@ -96,7 +96,7 @@ async def operator(api: Api, namespace: str) -> list[Item]:
     return found
 
 
-async def present(api: Api, step: Step, resource: Resource, name: str, namespace: str = "") -> list[Item]:
+async def present(api: Api, step: Step, resource: ApiResource, name: str, namespace: str = "") -> list[Item]:
     """Return an object, if it is there."""
     try:
         await objects.find(api, resource, namespace, name)
@@ -105,7 +105,7 @@ async def present(api: Api, step: Step, resource: Resource, name: str, namespace
     return [Item(step, resource.kind, name, namespace)]
 
 
-def resource_of_item(item: Item) -> Resource:
+def resource_of_item(item: Item) -> ApiResource:
     """Return where an item lives in the API."""
     known = {
         each.kind: each

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from restow.operator.objects import Object
 from restow.serving.exposition import add_process_metrics, exposition
 
-#: What becomes of a sync.
+#: The outcome of a sync.
 SyncResult = Literal["done", "failed"]
 
 _SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
@@ -18,7 +18,7 @@ _RESULTS: Final[tuple[SyncResult, ...]] = ("done", "failed")
 
 
 class OperatorMetrics:
-    """Everything that ``/metrics`` has."""
+    """The metrics of ``/metrics``."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -43,7 +43,7 @@ class OperatorMetrics:
         return exposition(self.registry)
 
     def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process syncs; what another one sees of the resource is for that one to tell."""
+        """Set whether this process syncs; if not, the process that does has the metrics of the resource."""
         self._leads.set(leading)
         if not leading:
             self.conditions(())
@@ -56,7 +56,7 @@ class OperatorMetrics:
             self._last.set(ended)
 
     def conditions(self, conditions: Sequence[Object]) -> None:
-        """Tell the conditions of the resource that counts; none where there is no such resource."""
+        """Set the conditions of the resource that counts; none if there is no such resource."""
         self._conditions.clear()
         for each in conditions:
             self._conditions.labels(each["type"]).set(each["status"] == "True")

@@ -1,4 +1,4 @@
-"""What a resource says and that has less effect than one would think; its status tells it, and so do the commands."""
+"""Settings of a resource with less effect than one would think; the status and the commands list them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXCLUDING: Final = _LOW | KUBEVIRT_PROFILES | {"CompactAndScale"}
 
 
 def notices_of(spec: KubeDeschedulerSpec) -> Iterator[Notice]:
-    """Yield what is to be told about a spec from which a policy follows."""
+    """Yield the notices about a valid spec."""
     if not PROFILES.keys() & set(spec.profiles):
         yield Notice("NothingToDo", f"{_listed(spec.profiles)} only changes other profiles, so nothing is moved")
     if KUBEVIRT_PROFILES.intersection(spec.profiles):
@@ -56,7 +56,7 @@ def _without_effect(spec: KubeDeschedulerSpec) -> Iterator[Notice]:
 
 
 def _unread(profiles: tuple[str, ...], custom: ProfileCustomizations) -> Iterator[tuple[str, bool]]:
-    """Yield customizations, and whether one is set that none of the profiles reads."""
+    """Yield customizations, and whether each is set although no listed profile reads it."""
     listed = set(profiles)
     lives, packs, kubevirt = (
         "LifecycleAndUtilization" in listed,

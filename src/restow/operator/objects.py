@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
+from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BINDINGS, ApiResource
 from restow.operator.resource import API_VERSION, KIND, KubeDescheduler
 
 Object = dict[str, Any]
@@ -20,7 +20,7 @@ _MONITORING: Final = "monitoring.coreos.com"
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
+class Ownership:
     """Where objects go and whose they are: ``owner`` goes with the resource when it is deleted."""
 
     namespace: str
@@ -28,10 +28,10 @@ class Place:
 
 
 def in_namespace(
-    place: Place, api_version: str, kind: str, name: str, *, labels: Object | None = None,
+    place: Ownership, api_version: str, kind: str, name: str, *, labels: Object | None = None,
     annotations: Object | None = None, **rest: Any,
 ) -> Object:  # fmt: skip
-    """Return an object beside the resource, and owned by it where the API server has given it a uid."""
+    """Return an object in the resource's namespace, owned by the resource if the API server has given that a uid."""
     metadata: Object = {"name": name, "namespace": place.namespace, "labels": {**LABELS, **(labels or {})}}
     if annotations:
         metadata["annotations"] = annotations
@@ -50,13 +50,13 @@ def _owner(owner: KubeDescheduler) -> Object:
     return {"apiVersion": API_VERSION, "kind": KIND, "name": metadata.name, "uid": metadata.uid}
 
 
-def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> Resource:
+def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> ApiResource:
     """Return a kind that only an operator knows."""
-    return Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=Object)
+    return ApiResource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=Object)
 
 
-def plain(resource: Resource) -> Resource:
-    """Return a kind with its objects as they are written."""
+def plain(resource: ApiResource) -> ApiResource:
+    """Return the resource with its objects decoded as plain data."""
     return msgspec.structs.replace(resource, type=Object)
 
 
@@ -94,6 +94,6 @@ _BY_KIND: Final = {each.kind: each for each in WRITTEN}
 SELECTOR: Final = ",".join(f"{name}={value}" for name, value in LABELS.items())
 
 
-def resource_for(thing: Object) -> Resource:
+def resource_for(thing: Object) -> ApiResource:
     """Return where an object that an operator makes lives in the API."""
     return _BY_KIND[thing["kind"]]

@@ -1,4 +1,4 @@
-"""The descheduler that is run: restow, with the flags that the resource stands for.
+"""The descheduler that the operator runs: restow, with the flags that follow from the resource.
 
 Arguments have the order that OpenShift's operator gives them. Source: cluster-kube-descheduler-operator 5.4.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from restow.operator.facts import Facts
-from restow.operator.objects import Object, Place, in_namespace
+from restow.operator.objects import Object, Ownership, in_namespace
 from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
 from restow.operator.resource import KubeDeschedulerSpec
 from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP, rights_of_prometheus
@@ -31,7 +31,7 @@ _SERVICE_CA: Final = "/etc/prometheus/configmaps/serving-certs-ca-bundle/service
 _TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 
 
-def workload_of(place: Place, image: str, policy: str, facts: Facts) -> Object:
+def workload_of(place: Ownership, image: str, policy: str, facts: Facts) -> Object:
     """Return what runs a policy: a Deployment, or for an interval of 0 a Job for each generation of the resource."""
     spec = place.owner.spec
     program = _program(place, image, facts)
@@ -68,7 +68,7 @@ def _has_certificate(spec: KubeDeschedulerSpec, facts: Facts) -> bool:
     return facts.is_openshift and spec.descheduling_interval_seconds > 0
 
 
-def _program(place: Place, image: str, facts: Facts) -> Program:
+def _program(place: Ownership, image: str, facts: Facts) -> Program:
     spec = place.owner.spec
     secrets = ((_CERTIFICATE_AT, CERTIFICATE),) if _has_certificate(spec, facts) else ()
     return Program(NAME, image, ["/bin/descheduler"], arguments(spec, facts, place.namespace), "100m", "256Mi", secrets)
@@ -83,7 +83,7 @@ def _served() -> Object:
     }
 
 
-def monitoring_of(place: Place, facts: Facts) -> list[Object]:
+def monitoring_of(place: Ownership, facts: Facts) -> list[Object]:
     """Return the Service, and where the cluster has them the ServiceMonitor and the rights of OpenShift's Prometheus."""
     return [
         _service(place, facts),
@@ -92,14 +92,14 @@ def monitoring_of(place: Place, facts: Facts) -> list[Object]:
     ]
 
 
-def _service(place: Place, facts: Facts) -> Object:
+def _service(place: Ownership, facts: Facts) -> Object:
     wanted = {"service.beta.openshift.io/serving-cert-secret-name": CERTIFICATE} if facts.is_openshift else None
     port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": PORT}
     spec = {"type": "ClusterIP", "selector": APP, "ports": [port]}
     return in_namespace(place, "v1", "Service", _SERVICE, labels=APP, annotations=wanted, spec=spec)
 
 
-def _monitor(place: Place, facts: Facts) -> Object:
+def _monitor(place: Ownership, facts: Facts) -> Object:
     endpoint = {
         "port": "https",
         "path": "/metrics",
@@ -120,6 +120,6 @@ def _monitor(place: Place, facts: Facts) -> Object:
     return in_namespace(place, "monitoring.coreos.com/v1", "ServiceMonitor", "kube-descheduler", spec=spec)
 
 
-def _verified(place: Place) -> Object:
+def _verified(place: Ownership) -> Object:
     name = f"{_SERVICE}.{place.namespace}.svc"
     return {"bearerTokenFile": _TOKEN, "tlsConfig": {"caFile": _SERVICE_CA, "serverName": name}}

@@ -1,4 +1,4 @@
-"""What the pods have in common that an operator makes: unprivileged, important, run from a mounted policy."""
+"""What all pods of the operator have in common: unprivileged, high priority, a mounted policy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pod_spec(program: Program, account: str, more: Object) -> Object:
     return {
         "priorityClassName": "system-cluster-critical",
         "serviceAccountName": account,
-        # restow ends within 55 s of SIGTERM, even if nobody answers.
+        # restow ends within 55 s of SIGTERM, even if no server answers.
         "terminationGracePeriodSeconds": 60,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [_container(program) | more],

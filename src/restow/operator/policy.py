@@ -1,7 +1,7 @@
-"""From a KubeDescheduler and what is known of its cluster to a DeschedulerPolicy: a pure function.
+"""From a KubeDescheduler and the facts of its cluster to a DeschedulerPolicy: a pure function.
 
-Where no policy follows, there are problems instead, all of them and in the order in which upstream looks for them.
-A policy that restow itself would refuse is never the result.
+If no policy follows, the result has all problems instead, in the order in which upstream checks for them. A policy that
+restow itself would refuse is never the result.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from restow.policies.v1alpha2 import API_VERSION, KIND
 
 #: The key of the ConfigMap, and the name of the file where it is mounted.
 POLICY_FILE: Final = "policy.yaml"
-#: Evictions per cycle, in all and from one node, where virtual machines are moved and nobody says otherwise.
+#: Evictions per cycle, in all and from one node, where virtual machines are moved and the resource has no limits.
 _KUBEVIRT_LIMITS: Final = (5, 2)
 _BALANCING: Final = ("LifecycleAndUtilization", "LongLifecycle", "DevPreviewLongLifecycle")
 _HOT_LOOP: Final = "may cause an eviction/scheduling hot loop"
 
 
 @dataclass(slots=True, frozen=True)
-class Outcome:
-    """What a resource comes to; the text is empty if and only if there are problems."""
+class PolicyResult:
+    """The policy of a resource; the text is empty if and only if there are problems."""
 
     text: str = ""
     problems: tuple[Problem, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
-def policy_of(spec: KubeDeschedulerSpec, facts: Facts, installation: Installation) -> Outcome:
+def policy_of(spec: KubeDeschedulerSpec, facts: Facts, installation: Installation) -> PolicyResult:
     """Return the policy of a spec as the text of a file, or what is wrong."""
     problems = (*check_spec(spec), *_check_facts(spec, facts, installation))
     if problems:
-        return Outcome(problems=problems)
+        return PolicyResult(problems=problems)
     text = write_yaml(_document(spec, facts, installation))
     refused, warnings = _judged(text)
     if refused:
-        return Outcome(problems=refused)
-    return Outcome(text, notices=(*notices_of(spec), *warnings))
+        return PolicyResult(problems=refused)
+    return PolicyResult(text, notices=(*notices_of(spec), *warnings))
 
 
 def _document(spec: KubeDeschedulerSpec, facts: Facts, installation: Installation) -> dict[str, Any]:
@@ -169,10 +169,10 @@ def _judged(text: str) -> tuple[tuple[Problem, ...], tuple[Notice, ...]]:
         for each in reading.issues
         if each.severity == "error"
     ]
-    warnings = [_told(each) for each in reading.issues if each.severity == "warning"]
+    warnings = [_notice(each) for each in reading.issues if each.severity == "warning"]
     return tuple(refused), tuple(warnings)
 
 
-def _told(warning: Issue) -> Notice:
+def _notice(warning: Issue) -> Notice:
     """Return a warning about the policy as a notice."""
     return Notice("PolicyWarning", f"{path_text(warning.path)}: {warning.message}")

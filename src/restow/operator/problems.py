@@ -1,7 +1,7 @@
-"""What is wrong with a resource in its cluster, and what an operator's status says of it.
+"""What is wrong with a resource in its cluster, and the conditions of its status.
 
-Upstream puts the sentence into the reason and leaves some errors unsaid; here a reason is one word in CamelCase, the
-sentence is the message, and every error is said.
+Upstream puts the sentence into the reason and omits some errors; here a reason is one word in CamelCase, the sentence
+is the message, and every error is reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Problem:
 
     reason: str
     message: str
-    #: Whether the policy in force before must not go on: the descheduler is stopped. Otherwise it keeps its policy.
+    #: Whether the previous policy must not stay in force: the descheduler is stopped. Otherwise it keeps its policy.
     stops: bool = False
 
 
@@ -39,7 +39,7 @@ class Notice:
     message: str
 
 
-class Condition(Struct, frozen=True):
+class OperatorCondition(Struct, frozen=True):
     """A condition without its time, which depends on the condition before."""
 
     type: str
@@ -48,13 +48,13 @@ class Condition(Struct, frozen=True):
     message: str = ""
 
 
-def conditions_of(problems: Sequence[Problem], notices: Sequence[Notice]) -> tuple[Condition, ...]:
+def conditions_of(problems: Sequence[Problem], notices: Sequence[Notice]) -> tuple[OperatorCondition, ...]:
     """Return the conditions that follow from the resource and its cluster alone; the first problem gives the reason."""
     degraded = tuple(_condition(each, problems) for each in DEGRADED)
     return (*degraded, _condition(LIMITED, notices))
 
 
-def _condition(kind: str, said: Sequence[Problem | Notice]) -> Condition:
-    if not said:
-        return Condition(kind, "False", AS_EXPECTED)
-    return Condition(kind, "True", said[0].reason, "; ".join(each.message for each in said))
+def _condition(kind: str, causes: Sequence[Problem | Notice]) -> OperatorCondition:
+    if not causes:
+        return OperatorCondition(kind, "False", AS_EXPECTED)
+    return OperatorCondition(kind, "True", causes[0].reason, "; ".join(each.message for each in causes))

@@ -14,7 +14,7 @@ from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.kube.duration import SECOND
 from restow.operator.facts import KUBEVIRT_QUERY, metrics_provider
 from restow.operator.resource import DeviationLevel, Level, PackingLevel, ProfileCustomizations
-from restow.operator.rules import Scope
+from restow.operator.rules import NamespaceArgs
 from restow.policies.schema import DEFAULT_EVICTOR
 
 Plain = dict[str, Any]
@@ -32,7 +32,7 @@ _DEVIATION: Final[dict[DeviationLevel, tuple[int, int]]] = {
     "AsymmetricMedium": (0, 20),
     "AsymmetricHigh": (0, 30),
 }
-#: Underused up to: a node that is to be emptied.
+#: Nodes below this are underused, and emptied.
 _PACKING: Final[dict[PackingLevel, int]] = {"Minimal": 10, "Modest": 20, "Moderate": 30}
 
 
@@ -41,11 +41,11 @@ class ProfileSettings:
     """What all profiles of one resource have in common."""
 
     custom: ProfileCustomizations
-    scope: Scope
+    scope: NamespaceArgs
     #: Arguments of DefaultEvictor; those of virtual machines have other protections.
     evictor: Plain
     priority: Plain
-    #: Of what LowNodeUtilization goes by; empty is what pods request.
+    #: The query of LowNodeUtilization; empty: the requests of pods.
     query: str
     #: Evictions from one node in one run of LowNodeUtilization.
     node_limit: int | None
@@ -156,13 +156,13 @@ def _kubevirt(settings: ProfileSettings) -> Plain:
 
 
 def _of_requests(span: tuple[int, int]) -> dict[str, Any]:
-    """Return the arguments by which nodes are told apart by what their pods request."""
+    """Return the arguments that classify nodes by the requests of their pods."""
     low, high = span
     return {"thresholds": dict.fromkeys(BASIC_RESOURCES, low), "targetThresholds": dict.fromkeys(BASIC_RESOURCES, high)}
 
 
 def _of_query(span: tuple[int, int], query: str) -> dict[str, Any]:
-    """Return the arguments by which nodes are told apart by what Prometheus says of them."""
+    """Return the arguments that classify nodes by a Prometheus query."""
     low, high = span
     return {
         "metricsUtilization": metrics_provider(query),

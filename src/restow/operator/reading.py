@@ -66,7 +66,7 @@ def _wrong_kind(data: dict[str, Any]) -> Iterator[Issue]:
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the object without what the API writes for a choice that nobody made."""
+    """Return the object without the fields that the API adds for unset choices."""
     plain = deepcopy(data)
     for path, names in _EMPTY_MEANS_UNSET.items():
         inner: Any = plain
@@ -79,11 +79,11 @@ def _plain(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_ours(key: UnknownKey) -> bool:
-    """Whether nobody else would read an unknown key: metadata has fields that are not read here."""
+    """Whether an unknown key is an error: metadata has fields that are not read here."""
     return key.path[0] != "metadata"
 
 
 def _sentence(issue: Issue) -> str:
     """Return an issue of an object that is in no file."""
-    said = f"{path_text(issue.path)}: {issue.message}"
-    return f"{said}; {issue.hint}" if issue.hint else said
+    sentence = f"{path_text(issue.path)}: {issue.message}"
+    return f"{sentence}; {issue.hint}" if issue.hint else sentence

@@ -40,8 +40,8 @@ PackingLevel = Literal["Minimal", "Modest", "Moderate"]
 DeviationLevel = Literal["Low", "Medium", "High", "AsymmetricLow", "AsymmetricMedium", "AsymmetricHigh"]
 
 
-class Metadata(Struct, frozen=True):
-    """What is read of the metadata."""
+class ResourceMetadata(Struct, frozen=True):
+    """The part of the metadata that is read."""
 
     name: str = ""
     namespace: str = ""
@@ -64,7 +64,7 @@ class NamespaceSelection(Struct, frozen=True):
 
 
 class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
-    """What is changed about the profiles; absent leaves a profile as it is. Durations are nanoseconds."""
+    """Changes to the profiles; an absent field leaves a profile as it is. Durations are nanoseconds."""
 
     pod_lifetime: Duration | None = None
     threshold_priority: Int32 | None = None
@@ -76,7 +76,7 @@ class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
     #: A name of ``facts.QUERIES``, or ``query:`` and PromQL.
     dev_actual_utilization_profile: str = ""
     dev_enable_evictions_in_background: bool = False
-    #: Deprecated; nobody reads it.
+    #: Deprecated and ignored.
     dev_enable_soft_tainter: bool = False
     dev_migration_cooldown: Duration | None = None
     dev_max_migration_cooldown: Duration | None = None
@@ -84,7 +84,7 @@ class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class KubeDeschedulerSpec(Struct, frozen=True, rename="camel", kw_only=True):
-    """What somebody wants of descheduling."""
+    """The spec of a KubeDescheduler."""
 
     profiles: tuple[ProfileName, ...] = ()
     #: 0 is a single run.
@@ -102,11 +102,11 @@ class KubeDeschedulerSpec(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class KubeDescheduler(Struct, frozen=True, rename="camel", kw_only=True):
-    """The whole object."""
+    """A KubeDescheduler of operator.openshift.io/v1."""
 
     api_version: str = ""
     kind: str = ""
-    metadata: Metadata = Metadata()
+    metadata: ResourceMetadata = ResourceMetadata()
     spec: KubeDeschedulerSpec = KubeDeschedulerSpec()
-    #: What an operator says; nothing is made of it.
+    #: What an operator has written; it is not read.
     status: Any = None

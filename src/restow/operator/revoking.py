@@ -1,9 +1,9 @@
-"""No evictions where the resource does not ask for them, whatever else is wrong with it.
+"""No evictions unless the resource asks for them, even if it is otherwise invalid.
 
-A resource lets pods be evicted if it is managed, its mode is Automatic, and it lists a profile. Otherwise an Automatic descheduler of
-before must end, even where nothing else follows from the resource: because of an unknown PriorityClass, a field that
-cannot be read, or a fact that the operator may not look up. So this comes first in a sync, and it depends on nothing but
-these fields as they are stored.
+A resource allows evictions if it is managed, its mode is Automatic, and it lists a profile. Otherwise a running
+Automatic descheduler must end, even if nothing else follows from the resource: because of an unknown PriorityClass, an
+unreadable field, or a fact that the operator may not read. So this comes first in a sync, and depends only on these
+fields as they are stored.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from restow.operator.rights import OPERAND, role_for
 
 
 def lets_evict(thing: Object) -> bool:
-    """Whether a KubeDescheduler as it is stored lets pods be evicted.
+    """Whether a stored KubeDescheduler allows evictions.
 
     It does if ``mode`` is Automatic, ``profiles`` is not empty, and ``managementState`` is not Removed; or if
-    ``managementState`` is Unmanaged, with which the operator touches nothing.
+    ``managementState`` is Unmanaged, with which the operator changes nothing.
     """
     spec = _spec(thing)
     state = spec.get("managementState")
@@ -70,7 +70,7 @@ async def _workloads(api: Api, namespace: str) -> list[Object]:
 
 
 def evicts(workload: Object) -> bool:
-    """Whether pods of a Deployment or Job may run as the descheduler and not only log what they would evict."""
+    """Whether a Deployment or Job runs a descheduler that evicts, and does not only log what it would evict."""
     pod = workload["spec"]["template"]["spec"]
     if pod.get("serviceAccountName") != OPERAND or workload["spec"].get("replicas") == 0:
         return False

@@ -7,7 +7,7 @@ from typing import Final
 
 from restow.client.resources import EVENTS, RESOURCES
 from restow.live.kinds import READ
-from restow.operator.objects import Object, Place, in_cluster, in_namespace
+from restow.operator.objects import Object, Ownership, in_cluster, in_namespace
 from restow.operator.resource import Mode
 
 #: The service account of the descheduler, and the names of its roles.
@@ -23,7 +23,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 @dataclass(slots=True, frozen=True)
 class Account:
-    """A service account."""
+    """A ServiceAccount."""
 
     account: str
     namespace: str
@@ -33,26 +33,26 @@ class Account:
 PROMETHEUS: Final = Account("prometheus-k8s", "openshift-monitoring")
 
 
-def rights_of(place: Place, mode: Mode) -> list[Object]:
+def rights_of(place: Ownership, mode: Mode) -> list[Object]:
     """Return the service account with its role."""
     account = in_namespace(place, "v1", "ServiceAccount", OPERAND)
     return [account, role_for(mode), _binding(place), *_publishing(place)]
 
 
 def role_for(mode: Mode) -> Object:
-    """Return the ClusterRole of the descheduler; in Predictive mode it cannot evict, whatever is run with it."""
+    """Return the ClusterRole of the descheduler; in Predictive mode it has no right to evict."""
     rules = [*_reading(), *(_evicting() if mode == "Automatic" else ())]
     return in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
 
 
-def monitoring_view(place: Place, name: str, account: str) -> Object:
+def monitoring_view(place: Ownership, name: str, account: str) -> Object:
     """Return the right of a service account to ask OpenShift's Prometheus, which has a role for that."""
     role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": VIEW}
     subject = {"kind": "ServiceAccount", "name": account, "namespace": place.namespace}
     return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", name, roleRef=role_ref, subjects=[subject])
 
 
-def rights_of_prometheus(place: Place) -> list[Object]:
+def rights_of_prometheus(place: Ownership) -> list[Object]:
     """Return what OpenShift's Prometheus needs to find the metrics of the descheduler."""
     rules = [{"apiGroups": [""], "resources": ["services", "endpoints", "pods"], "verbs": ["get", "list", "watch"]}]
     name = PROMETHEUS.account
@@ -64,7 +64,7 @@ def rights_of_prometheus(place: Place) -> list[Object]:
     ]
 
 
-def _publishing(place: Place) -> list[Object]:
+def _publishing(place: Ownership) -> list[Object]:
     """Return the right to write the last plan, and where to: nothing else can be written with it."""
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [PLAN_CONFIG_MAP], "verbs": ["patch"]}
     role_ref = {"apiGroup": _RBAC, "kind": "Role", "name": OPERAND}
@@ -75,11 +75,11 @@ def _publishing(place: Place) -> list[Object]:
     ]
 
 
-def _subject(place: Place) -> Object:
+def _subject(place: Ownership) -> Object:
     return {"kind": "ServiceAccount", "name": OPERAND, "namespace": place.namespace}
 
 
-def _binding(place: Place) -> Object:
+def _binding(place: Ownership) -> Object:
     role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": OPERAND}
     return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", OPERAND, roleRef=role_ref, subjects=[_subject(place)])
 

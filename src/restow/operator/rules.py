@@ -12,9 +12,15 @@ from typing import Any, Final
 
 from restow.kube.excerpts import excerpt
 from restow.operator.problems import Problem
-from restow.operator.resource import NAME, KubeDeschedulerSpec, Metadata, NamespaceSelection, ProfileCustomizations
+from restow.operator.resource import (
+    NAME,
+    KubeDeschedulerSpec,
+    NamespaceSelection,
+    ProfileCustomizations,
+    ResourceMetadata,
+)
 
-#: Profiles that cannot stand beside one another, in the order in which the API server looks.
+#: Profiles that exclude each other, in the order in which the API server checks them.
 CONFLICTS: Final = (
     ("DevPreviewLongLifecycle", "LifecycleAndUtilization"),
     ("LongLifecycle", "LifecycleAndUtilization"),
@@ -51,7 +57,7 @@ _ALWAYS: Final = ("kube-system", "hypershift", "openshift")
 _PREFIXES: Final = ("openshift-", "hypershift")
 
 
-def check_name(metadata: Metadata, namespace: str) -> Iterator[Problem]:
+def check_name(metadata: ResourceMetadata, namespace: str) -> Iterator[Problem]:
     """Yield why this is not the object that counts; a file need not say where it will be."""
     if metadata.name != NAME:
         yield Problem("NotTheSingleton", SINGLETON)
@@ -60,7 +66,7 @@ def check_name(metadata: Metadata, namespace: str) -> Iterator[Problem]:
 
 
 def check_spec(spec: KubeDeschedulerSpec) -> Iterator[Problem]:
-    """Yield everything that a spec cannot say, whatever the cluster is; the first is what the API server would say."""
+    """Yield everything that is invalid in a spec in any cluster; the first is what the API server would report."""
     yield from _numbers(spec)
     if len(set(spec.profiles)) < len(spec.profiles):
         yield Problem("DuplicateProfiles", DUPLICATES, stops=True)
@@ -111,7 +117,7 @@ def _protected(namespaces: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True, frozen=True)
-class Scope:
+class NamespaceArgs:
     """The arguments of strategies about namespaces."""
 
     #: Of strategies that can include namespaces as well as exclude them.
@@ -120,16 +126,16 @@ class Scope:
     evictable: dict[str, Any]
 
 
-def scope_of(selection: NamespaceSelection, namespaces: Iterable[str]) -> Scope:
+def scope_of(selection: NamespaceSelection, namespaces: Iterable[str]) -> NamespaceArgs:
     """Return the arguments for a selection in a cluster.
 
     What cannot include at least excludes the protected namespaces, which are never evictable.
     """
     closed = _protected(namespaces)
     if selection.included:
-        return Scope({"include": [*selection.included]}, {"exclude": [*closed]})
+        return NamespaceArgs({"include": [*selection.included]}, {"exclude": [*closed]})
     excluded = {"exclude": [*closed, *selection.excluded]}
-    return Scope(excluded, excluded)
+    return NamespaceArgs(excluded, excluded)
 
 
 def check_selection(selection: NamespaceSelection, namespaces: Iterable[str]) -> Iterator[Problem]:

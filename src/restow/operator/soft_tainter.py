@@ -1,7 +1,8 @@
 """The soft tainter as objects: the daemon that puts soft taints on busy nodes, and its rights.
 
-It is there where virtual machines are moved, and only while they are really moved: a plan that nobody carries out changes
-nothing about nodes, and a single run does not come back to take taints off. Source of the names: cluster-kube-descheduler-operator 5.4.
+It runs where virtual machines are moved, and only while they are really moved: a plan that is not carried out changes
+nothing on nodes, and a single run would not remove its taints later. Source of the names:
+cluster-kube-descheduler-operator 5.4.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 from restow.client.resources import RESOURCES
 from restow.operator.facts import Facts, Installation
-from restow.operator.objects import Object, Place, in_cluster, in_namespace
+from restow.operator.objects import Object, Ownership, in_cluster, in_namespace
 from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
 from restow.operator.resource import API_VERSION, KubeDeschedulerSpec
 from restow.operator.rights import monitoring_view
@@ -29,12 +30,12 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def is_needed(spec: KubeDeschedulerSpec) -> bool:
-    """Whether nodes are to bear soft taints; otherwise the operator takes them off."""
+    """Whether nodes should have soft taints; otherwise the operator removes them."""
     lasts = spec.mode == "Automatic" and spec.descheduling_interval_seconds > 0
     return lasts and bool(KUBEVIRT_PROFILES.intersection(spec.profiles))
 
 
-def soft_tainter_of(place: Place, installation: Installation, policy: str, facts: Facts) -> list[Object]:
+def soft_tainter_of(place: Ownership, installation: Installation, policy: str, facts: Facts) -> list[Object]:
     """Return the objects of a soft tainter, in an order in which they can be created."""
     return [
         in_namespace(place, "v1", "ServiceAccount", ACCOUNT),
@@ -55,7 +56,7 @@ def arguments(spec: KubeDeschedulerSpec, namespace: str) -> list[str]:
     ]
 
 
-def _rights(place: Place) -> list[Object]:
+def _rights(place: Ownership) -> list[Object]:
     nodes = [{"apiGroups": [""], "resources": [RESOURCES["Node"].plural], "verbs": ["get", "list", "patch"]}]
     resource = [{"apiGroups": [API_VERSION.partition("/")[0]], "resources": [PLURAL], "verbs": ["get"]}]
     subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": place.namespace}]
@@ -71,7 +72,7 @@ def _rights(place: Place) -> list[Object]:
     ]
 
 
-def _deployment(place: Place, image: str, policy: str, facts: Facts) -> Object:
+def _deployment(place: Ownership, image: str, policy: str, facts: Facts) -> Object:
     args = arguments(place.owner.spec, place.namespace)
     program = Program(NAME, image, ["restow"], args, cpu="10m", memory="128Mi")
     served = {

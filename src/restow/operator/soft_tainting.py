@@ -1,8 +1,8 @@
 """Keeps soft taints as they should be: the daemon ``restow operator soft-tainter``.
 
-It looks at the resource every few seconds and judges the nodes when the resource has changed, or its interval has passed.
-Nodes bear taints only while virtual machines are really moved; whenever they are not, or the resource is gone, the taints
-are taken off. Where Prometheus, or a figure of one node, is missing, all taints stay as they are: nobody knows better.
+It reads the resource every few seconds and evaluates the nodes when the resource has changed, or its interval has
+passed. Nodes have taints only while virtual machines are really moved; otherwise, or if the resource is gone, the
+taints are removed. While Prometheus, or the value of one node, is missing, all taints stay as they are.
 Source: cluster-kube-descheduler-operator 5.4, its soft tainter.
 """
 
@@ -40,10 +40,10 @@ from restow.small_files import read_small_file
 #: Seconds from one look at the resource to the next, and from one judgement to the next where no resource says.
 LOOK: Final = 10.0
 _UNASKED: Final = 60.0
-#: Seconds that one look may take: each request in it has a bound of its own.
+#: Seconds that one check may take: each request in it has a bound of its own.
 _PATIENCE: Final = 900.0
 
-#: What a query of a policy comes to, 0 to 1 by node; ClientError.
+#: The results of a policy's query, 0 to 1 by node; ClientError.
 Usage = Callable[[Policy, str], Awaitable[Mapping[str, float]]]
 
 _STRATEGY: Final = "LowNodeUtilization"
@@ -67,18 +67,18 @@ class SoftTainting:
     #: The spec that was carried out last, and when it is time again, in the event loop's time.
     _spec: Any = field(init=False, default=None)
     _due: float = field(init=False, default=float("-inf"))
-    #: What was told last of a failure.
-    _told: str = field(init=False, default="")
+    #: The last failure that was logged.
+    _logged: str = field(init=False, default="")
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check until cancelled."""
         while True:
             self.health.watchdog.expect("soft tainter", "look at the resource", _PATIENCE)
             await self.look()
             await asyncio.sleep(LOOK)
 
     async def look(self) -> None:
-        """Judge the nodes where it is time; what fails is told, and tried again at the next look."""
+        """Evaluate the nodes if it is time; a failure is logged, and the next check tries again."""
         try:
             resource = await self._resource()
             now, spec = asyncio.get_running_loop().time(), resource.spec if resource is not None else None
@@ -89,7 +89,7 @@ class SoftTainting:
             self._fail(error)
             return
         self.health.ready()
-        self._spec, self._told = spec, ""
+        self._spec, self._logged = spec, ""
         self._due = now + (max(spec.descheduling_interval_seconds, LOOK) if spec is not None else _UNASKED)
 
     async def _resource(self) -> KubeDescheduler | None:
@@ -126,9 +126,9 @@ class SoftTainting:
         return keys_of(node_states(_complete(chosen, usage, tainting), cordoned, tainting.args))
 
     def _fail(self, error: Exception) -> None:
-        if str(error) != self._told:
-            self._told = str(error)
-            self.log.failure("The soft taints stay as they are", error)
+        if str(error) != self._logged:
+            self._logged = str(error)
+            self.log.error("The soft taints stay as they are", error)
             self.health.not_ready(str(error))
 
 
@@ -195,9 +195,9 @@ def node_states(
 
 
 def keys_of(states: Mapping[str, NodeState]) -> dict[str, frozenset[str]]:
-    """Return the keys of the soft taints that each node is to bear.
+    """Return the keys of the soft taints that each node should have.
 
-    Where no node is underutilized, the ones that are used appropriately are the best there are, and bear none.
+    If no node is underutilized, the appropriately utilized ones are the best there are, and have none.
     """
     is_room = "underutilized" in states.values()
     keys: dict[NodeState, frozenset[str]] = {

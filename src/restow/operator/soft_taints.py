@@ -1,7 +1,7 @@
-"""The soft taints of busy nodes: which nodes bear them, and the one patch that makes it so.
+"""The soft taints of busy nodes: which nodes should have them, and the one patch that adds or removes them.
 
-kube-scheduler prefers nodes without them. A patch changes only these taints, and tests each that it removes: if somebody
-else has moved them in the list meanwhile, the patch fails, and the node is read again.
+kube-scheduler prefers nodes without them. A patch changes only these taints, and tests each that it removes: if another
+program has moved them in the list meanwhile, the patch fails, and the node is read again.
 Source of the names: cluster-kube-descheduler-operator 5.4.
 """
 
@@ -22,7 +22,7 @@ from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 
 _PREFIX: Final = "nodeutilization.descheduler.openshift.io"
-#: Of a node that is used as it should be, where others are used less; and of one that is used too much, which bears both.
+#: Of a node with appropriate utilization, if others are used less; and of an overutilized node, which has both.
 APPROPRIATE: Final = f"{_PREFIX}/appropriate"
 OVERUTILIZED: Final = f"{_PREFIX}/overutilized"
 KEYS: Final = (APPROPRIATE, OVERUTILIZED)
@@ -33,7 +33,7 @@ EFFECT: Final = "PreferNoSchedule"
 _AT_A_TIME: Final = 20
 _TRIES: Final = 3
 
-#: A taint with all that the API server says of it.
+#: A taint with all of its fields.
 RawTaint = dict[str, Any]
 
 
@@ -66,7 +66,7 @@ class TaintedNode(Struct, frozen=True):
 
 @dataclass(slots=True, frozen=True)
 class Written:
-    """What became of some nodes."""
+    """The outcome for some nodes."""
 
     #: The nodes whose taints were changed.
     changed: tuple[str, ...] = ()
@@ -83,17 +83,17 @@ def is_soft_taint(taint: RawTaint) -> bool:
 
 
 def has_soft_taints(nodes: Iterable[TaintedNode]) -> bool:
-    """Whether any node bears one."""
+    """Whether any node has one."""
     return any(is_soft_taint(taint) for node in nodes for taint in node.taints)
 
 
 def taint_patch(taints: Sequence[RawTaint], keys: Collection[str]) -> list[dict[str, Any]]:
-    """Return the JSON patch after which a node with these taints bears the soft taints of these keys and no others.
+    """Return the JSON patch after which a node has the soft taints of these keys and no others.
 
-    Empty if it does already. All other taints stay, in their order.
+    Empty if it has already. All other taints stay, in their order.
     """
     present = {taint["key"]: place for place, taint in enumerate(taints) if is_soft_taint(taint)}
-    # From the end, so that the places before stay what they are.
+    # From the end, so that earlier indices stay valid.
     obsolete = sorted((place for key, place in present.items() if key not in keys), reverse=True)
     patch = [operation for place in obsolete for operation in removing_taint(place, taints[place])]
     is_tainted = bool(taints)
@@ -109,7 +109,7 @@ async def read_nodes(api: Api) -> list[TaintedNode]:
 
 
 async def write_taints(api: Api, nodes: Iterable[TaintedNode], wanted: Mapping[str, Collection[str]]) -> Written:
-    """Have each of these nodes bear the soft taints of its keys; one without an entry bears none."""
+    """Set the soft taints of each of these nodes; one without an entry gets none."""
     limit = asyncio.Semaphore(_AT_A_TIME)
     changed: list[str] = []
     problems: list[str] = []
@@ -127,7 +127,7 @@ async def write_taints(api: Api, nodes: Iterable[TaintedNode], wanted: Mapping[s
 
 
 async def remove_taints(api: Api) -> int:
-    """Take the soft taints off all nodes; returns how many nodes bore some. ClientError if one may still bear them."""
+    """Remove the soft taints from all nodes; returns how many nodes had some. ClientError if one may still have them."""
     written = await write_taints(api, await read_nodes(api), {})
     if written.problems:
         raise ClientError("; ".join(written.problems))

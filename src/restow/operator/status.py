@@ -1,6 +1,6 @@
-"""What the status of a KubeDescheduler says: whether it was understood, whether its descheduler runs, what that found.
+"""The status of a KubeDescheduler: whether it is valid, whether its descheduler runs, what that found.
 
-A pure function of what is wanted and what is there. Conditions keep their time while their status stays the same.
+A pure function of the wanted and the actual objects. Conditions keep their time while their status stays the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from restow.operator.applying import Key
 from restow.operator.desired import Desired
 from restow.operator.objects import DEPLOYMENTS, JOBS, Object
 from restow.operator.operand import NAME
-from restow.operator.problems import AS_EXPECTED, DEGRADED, Condition, Problem, conditions_of
+from restow.operator.problems import AS_EXPECTED, DEGRADED, OperatorCondition, Problem, conditions_of
 from restow.operator.rights import PLAN_CONFIG_MAP
 from restow.running.publishing import SUMMARY, PlanSummary
 
@@ -55,12 +55,12 @@ def failed(wanted: Desired, problem: Problem) -> Desired:
     return replace(wanted, problems=problems, conditions=conditions_of(problems, wanted.notices))
 
 
-def is_told(live: Object, status: Object) -> bool:
+def is_written(live: Object, status: Object) -> bool:
     """Whether a resource's status says all of this already, and nothing else that an operator says."""
     ours = {key: live.get(key) for key in (*status, "lastPlan") if key != "conditions"}
-    told = {each["type"]: each for each in live.get("conditions") or ()}
-    said = all(told.get(each["type"]) == each for each in status["conditions"])
-    return said and all(ours[key] == status.get(key) for key in ours)
+    existing = {each["type"]: each for each in live.get("conditions") or ()}
+    matches = all(existing.get(each["type"]) == each for each in status["conditions"])
+    return matches and all(ours[key] == status.get(key) for key in ours)
 
 
 def _workload(there: dict[Key, Object]) -> Object | None:
@@ -72,50 +72,54 @@ def _figure(workload: Object | None, name: str) -> int:
     return int(((workload or {}).get("status") or {}).get(name) or 0)
 
 
-def _running(wanted: Desired, workload: Object | None) -> tuple[Condition, Condition]:
+def _running(wanted: Desired, workload: Object | None) -> tuple[OperatorCondition, OperatorCondition]:
     """Return whether a descheduler runs, and whether it is about to."""
     if workload is None or wanted.action in ("remove", "stop"):
         reason, message = _NONE_RUNS[wanted.action]
-        return Condition(AVAILABLE, "False", reason, message), Condition(PROGRESSING, "False", AS_EXPECTED)
+        return OperatorCondition(AVAILABLE, "False", reason, message), OperatorCondition(
+            PROGRESSING, "False", AS_EXPECTED
+        )
     if workload["kind"] == JOBS.kind:
         return _of_job(workload)
     if workload["spec"].get("replicas") == 0:
-        return Condition(AVAILABLE, "False", *_NONE_RUNS["stop"]), Condition(PROGRESSING, "False", AS_EXPECTED)
+        return OperatorCondition(AVAILABLE, "False", *_NONE_RUNS["stop"]), OperatorCondition(
+            PROGRESSING, "False", AS_EXPECTED
+        )
     ready = _figure(workload, "availableReplicas")
     available = (
-        Condition(AVAILABLE, "True", AS_EXPECTED)
+        OperatorCondition(AVAILABLE, "True", AS_EXPECTED)
         if ready
-        else Condition(AVAILABLE, "False", "NotReady", f"Deployment {NAME}: no pod is ready")
+        else OperatorCondition(AVAILABLE, "False", "NotReady", f"Deployment {NAME}: no pod is ready")
     )
     is_seen = _figure(workload, "observedGeneration") >= workload["metadata"].get("generation", 0)
     if is_seen and ready and _figure(workload, "updatedReplicas"):
-        return available, Condition(PROGRESSING, "False", AS_EXPECTED)
-    return available, Condition(PROGRESSING, "True", "RollingOut", f"Deployment {NAME} is being rolled out")
+        return available, OperatorCondition(PROGRESSING, "False", AS_EXPECTED)
+    return available, OperatorCondition(PROGRESSING, "True", "RollingOut", f"Deployment {NAME} is being rolled out")
 
 
-def _of_job(job: Object) -> tuple[Condition, Condition]:
+def _of_job(job: Object) -> tuple[OperatorCondition, OperatorCondition]:
     name = job["metadata"]["name"]
     if _figure(job, "failed"):
-        available = Condition(AVAILABLE, "False", "RunFailed", f"Job {name} has failed; its pod's log says why")
+        available = OperatorCondition(AVAILABLE, "False", "RunFailed", f"Job {name} has failed; its pod's log says why")
     else:
-        available = Condition(AVAILABLE, "True", AS_EXPECTED)
+        available = OperatorCondition(AVAILABLE, "True", AS_EXPECTED)
     if _figure(job, "failed") or _figure(job, "succeeded"):
-        return available, Condition(PROGRESSING, "False", AS_EXPECTED)
-    return available, Condition(PROGRESSING, "True", "Running", f"Job {name} has not ended yet")
+        return available, OperatorCondition(PROGRESSING, "False", AS_EXPECTED)
+    return available, OperatorCondition(PROGRESSING, "True", "Running", f"Job {name} has not ended yet")
 
 
-def _with_failing(conditions: Iterable[Condition], workload: Object | None) -> Iterable[Condition]:
+def _with_failing(conditions: Iterable[OperatorCondition], workload: Object | None) -> Iterable[OperatorCondition]:
     """Yield the conditions; a Deployment that does not come about makes the resource degraded."""
     stuck = next(filter(None, map(_stuck, ((workload or {}).get("status") or {}).get("conditions") or ())), None)
     for each in conditions:
         if stuck is not None and each.type in DEGRADED and each.status == "False":
-            yield Condition(each.type, "True", "DeploymentFailing", f"Deployment {NAME}: {stuck}")
+            yield OperatorCondition(each.type, "True", "DeploymentFailing", f"Deployment {NAME}: {stuck}")
         else:
             yield each
 
 
 def _stuck(condition: Object) -> str | None:
-    """Return why a Deployment does not go on; None where it does."""
+    """Return why a Deployment makes no progress; None if it does."""
     is_stuck = (condition.get("type"), condition.get("status")) in (
         ("Progressing", "False"),
         ("ReplicaFailure", "True"),
@@ -123,12 +127,12 @@ def _stuck(condition: Object) -> str | None:
     return condition.get("message", "") if is_stuck else None
 
 
-def _dated(conditions: Sequence[Condition], previous: Sequence[Object], now: str) -> list[Object]:
+def _dated(conditions: Sequence[OperatorCondition], previous: Sequence[Object], now: str) -> list[Object]:
     before = {str(each.get("type")): each for each in previous}
     return [{**msgspec.to_builtins(each), "lastTransitionTime": _since(each, before, now)} for each in conditions]
 
 
-def _since(condition: Condition, before: dict[str, Object], now: str) -> str:
+def _since(condition: OperatorCondition, before: dict[str, Object], now: str) -> str:
     known = before.get(condition.type, {})
     return known.get("lastTransitionTime", now) if known.get("status") == condition.status else now
 

@@ -24,12 +24,12 @@ from restow.operator.objects import KUBEDESCHEDULERS, Object, resource_for
 from restow.operator.pods import VERBOSITY
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
-from restow.operator.resource import API_VERSION, KIND, Metadata
+from restow.operator.resource import API_VERSION, KIND, ResourceMetadata
 from restow.operator.revoking import lets_evict, revoke_evictions
 from restow.operator.rules import check_name
 from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import remove_taints
-from restow.operator.status import failed, is_told, status_of, summary_in
+from restow.operator.status import failed, is_written, status_of, summary_in
 
 #: kopf writes it, and removes it once ``leave`` has done its work.
 FINALIZER: Final = "restow.dev/operator"
@@ -63,7 +63,7 @@ async def sync(operator: Operator) -> None:
     elif FINALIZER in ours["metadata"].get("finalizers", ()):
         await _reconcile(operator, ours)
     elif not lets_evict(ours):
-        # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
+        # Without the finalizer nothing may be created: it would never be removed. Kopf is about to write it.
         await revoke_evictions(operator.writing)
 
 
@@ -82,8 +82,8 @@ async def _resources(operator: Operator) -> list[Object]:
         raise ClientError(f"the cluster does not know {KIND}; install deploy/operator/crd.yaml: {error}") from error
 
 
-def _metadata(thing: Object) -> Metadata:
-    return Metadata(thing["metadata"]["name"], thing["metadata"]["namespace"])
+def _metadata(thing: Object) -> ResourceMetadata:
+    return ResourceMetadata(thing["metadata"]["name"], thing["metadata"]["namespace"])
 
 
 def _misplaced(operator: Operator, thing: Object) -> Desired:
@@ -102,7 +102,7 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
         there = await _carry_out(writing, wanted)
     except NotPermitted:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the status tells of it
+    except Exception as error:  # noqa: BLE001 - whatever failed, the status shows it
         trouble, wanted = error, failed(wanted, _problem(error))
     status = _status(operator, thing, wanted, there)
     operator.metrics.conditions(status["conditions"])
@@ -112,11 +112,11 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
 
 
 async def _wanted(operator: Operator, thing: Object) -> Desired:
-    """Return what a resource comes to; ClientError for facts that cannot be read."""
+    """Return what a resource means; ClientError for facts that cannot be read."""
     writing = operator.writing
     try:
         resource = resource_of(thing)
-        writing.log.tell_at_least(VERBOSITY[resource.spec.operator_log_level])
+        writing.log.set_verbosity(VERBOSITY[resource.spec.operator_log_level])
         facts = await read_facts(writing.api, operator.installation.namespace, resource.spec)
         return desired(resource, facts, operator.installation)
     except InputError as error:
@@ -129,7 +129,7 @@ def _problem(error: Exception) -> Problem:
 
 
 async def _carry_out(writing: Writing, wanted: Desired) -> dict[Key, Object]:
-    """Have what is wanted; returns what is there then."""
+    """Carry out what is wanted; returns the objects that exist then."""
     match wanted.action:
         case "apply":
             if not wanted.soft_taints:
@@ -176,10 +176,10 @@ def _status(operator: Operator, thing: Object, wanted: Desired, there: dict[Key,
 async def _write_status(operator: Operator, thing: Object, wanted: Desired, status: Object) -> None:
     """Write the status where it says something else."""
     writing, metadata = operator.writing, thing["metadata"]
-    if is_told(thing.get("status") or {}, status):
+    if is_written(thing.get("status") or {}, status):
         return
     for each in wanted.problems:
-        writing.log.caution(f"{metadata['namespace']}/{metadata['name']}: {each.message}")
+        writing.log.warning(f"{metadata['namespace']}/{metadata['name']}: {each.message}")
     head = {"name": metadata["name"], "namespace": metadata["namespace"]}
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": head, "status": status}
     await objects.apply(

@@ -40,7 +40,7 @@ class TainterSettings:
 
 
 async def taint(settings: TainterSettings, log: Log) -> None:
-    """Return when told to stop; InputError or OSError for what keeps it from working."""
+    """Run until stopped; InputError or OSError if it cannot work."""
     stopping, health = told_to_stop(log), Health(program="soft-tainter")
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(watched(health.watchdog, log))
@@ -54,7 +54,7 @@ async def taint(settings: TainterSettings, log: Log) -> None:
 
 
 async def node_usage(prometheus: PrometheusUsage, policy: Policy, query: str) -> Mapping[str, float]:
-    """Return what a query of a policy comes to, 0 to 1 by node; ClientError where it cannot be had or is no such share."""
+    """Return the result of a policy's query, 0 to 1 by node; ClientError if it fails or is no such share."""
     result = (await prometheus.results(policy)).get(UsageQuery(PROMETHEUS, query))
     if result is None:
         raise ClientError("the policy names no Prometheus (metricsProviders)")

@@ -1,8 +1,8 @@
-"""Removes an operator and all that it made, step by step.
+"""Removes an operator and all that it created, step by step.
 
-Every step reads what is there, removes it, and reads again until nothing is there or its time is over. So each can be
-repeated: after an interruption, all begins anew. What fails is noted, and the next step goes on. A resource whose operator
-does not let it go is freed once everything is removed that its finalizer stands for.
+Every step reads what is there, removes it, and reads again until nothing is left or its time is over. So each step can
+be repeated, and after an interruption all of them run again. A failure is noted, and the next step follows. A resource
+whose operator does not release it loses its finalizer once everything that the finalizer protects is removed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Remove = Callable[[Sequence[Item]], Awaitable[None]]
 
 @dataclass(slots=True, frozen=True)
 class _Step:
-    #: What is done, for people.
+    #: A description for people.
     name: str
     look: _Look
     remove: _Remove
@@ -39,16 +39,16 @@ class _Step:
 
 @dataclass(slots=True)
 class Uninstalling:
-    """One removal."""
+    """One run of ``restow operator uninstall``."""
 
     api: Api
     #: Of the operator.
     namespace: str
-    #: What there is.
+    #: What exists before.
     before: Sequence[Item]
     #: Seconds that each step may take.
     patience: float
-    #: Takes a sentence about what is done now.
+    #: Reports the current step.
     say: Callable[[str], None]
     #: What went wrong, one sentence each.
     problems: list[str] = field(init=False, default_factory=list)
@@ -92,7 +92,7 @@ class Uninstalling:
         )
 
     async def left(self) -> tuple[Item, ...]:
-        """Return what there is now; a namespace that was its own still is."""
+        """Return what is left; the operator's own namespace counts until it is gone."""
         now = await inventory.inventory(self.api, self.namespace)
         return (*now, *(each for each in await self._namespaces() if each not in now))
 
@@ -124,7 +124,7 @@ class Uninstalling:
         await remove_taints(self.api)
 
     async def _free(self, items: Sequence[Item]) -> None:
-        """Take the operator's finalizer off, and nobody else's."""
+        """Remove the operator's finalizer, and no other."""
         for item in items:
             try:
                 await self._free_one(item)

@@ -15,7 +15,7 @@ import aiohttp
 import kopf
 
 from restow.client.errors import ClientError, NoCredentials
-from restow.client.resources import RESOURCES, Resource
+from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import TIME_OUT, Api
 from restow.operator.objects import KUBEDESCHEDULERS, SELECTOR, WRITTEN
 from restow.operator.resource import NAME
@@ -24,7 +24,8 @@ from restow.operator.syncing import FINALIZER
 #: Kinds that every cluster serves; what belongs to others is looked at with each sync.
 _EVERYWHERE: Final = tuple(each for each in WRITTEN if each.group != "monitoring.coreos.com")
 _FACTS: Final = (RESOURCES["Namespace"], RESOURCES["PriorityClass"])
-#: How often a removal is tried, and the seconds in between. After that the resource goes, whatever is left.
+#: How often a removal is tried, and the seconds in between. After that the resource is deleted, even if objects are
+#: left.
 TRIES: Final = 12
 PAUSE: Final = 10.0
 #: Seconds that a watch is asked to last.
@@ -102,9 +103,9 @@ async def watch(
     stopping: asyncio.Event,
     after_start: Callable[[], None],
 ) -> None:
-    """Call ``changed`` for each change of what matters, and ``left`` once the resource is to go, until ``stopping``.
+    """Call ``changed`` for each relevant change, and ``left`` when the resource is being deleted, until ``stopping``.
 
-    ``after_start`` is called when kopf has taken the signals. ClientError where it is not possible to go on watching.
+    ``after_start`` is called when kopf has taken over the signals. ClientError if watching cannot continue.
     """
     existing = asyncio.all_tasks()
     tasks = await kopf.spawn_tasks(
@@ -149,7 +150,7 @@ def _is_ours(name: str | None, **_: Any) -> bool:
     return name == NAME
 
 
-def _names(resource: Resource) -> tuple[str, ...]:
+def _names(resource: ApiResource) -> tuple[str, ...]:
     return resource.group, resource.version, resource.plural
 
 

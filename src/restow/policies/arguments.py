@@ -77,7 +77,7 @@ def check_namespaces(namespaces: Namespaces | None) -> list[str]:
 
 
 def check_evictable_namespaces(namespaces: Namespaces | None) -> list[str]:
-    """Upstream's error if the utilisation strategies are told to include namespaces."""
+    """Upstream's error if the utilisation strategies include namespaces."""
     if namespaces and namespaces.include:
         return ["only Exclude namespaces can be set, inclusion is not supported"]
     return []
@@ -111,7 +111,7 @@ def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
 
 
 def lint_needs(key: str, *criteria: tuple[str, Sequence[Any]]) -> Iterator[Issue]:
-    """Yield a note if an argument has no effect because none of the arguments that it needs is given."""
+    """Yield a note if an argument has no effect because all of the arguments that it needs are absent."""
     if not any(values for _, values in criteria):
         names = " or ".join(name for name, _ in criteria)
         yield Issue((key,), f"{key} has no effect without {names}", "note")

@@ -49,7 +49,7 @@ def check_build(
 
 
 def _places(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> dict[str, Path]:
-    """Return where each plugin that will be built is first enabled; the evictor is, wherever it is written."""
+    """Return where each plugin that will be built is first enabled; the evictor may be anywhere."""
     places: dict[str, Path] = {}
     for point in EXTENSION_POINTS:
         for position, name in enumerate(_plugin_set(profile, point).enabled):

@@ -1,7 +1,7 @@
-"""The codes of plans: the words that programs compare, each written down once.
+"""The codes of plans: the words that programs compare, each defined once.
 
-Their values stand in policies, plans, metrics, logs and the reference. They stay the same when messages are reworded. A
-member is a text, so it can be written wherever its value can.
+Their values appear in policies, plans, metrics, logs and the reference. They stay the same when messages are reworded.
+A member is a string, so it can be written wherever its value can.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Placement(StrEnum):
 
     #: Each is scheduled by kube-scheduler's rules, and a move without a good place is not made.
     PROVE = "prove"
-    #: As the Descheduler does: pods are evicted, and nobody says where their replacements land.
+    #: As the Descheduler does: pods are evicted without predicting where their replacements land.
     UPSTREAM = "upstream"
 
 
@@ -47,7 +47,7 @@ class TargetKind(StrEnum):
     CERTAIN = "certain"
     #: Several nodes could win.
     OPEN = "open"
-    #: The pod is over: it is taken away, and nothing lands.
+    #: The pod has terminated: it is removed, and nothing lands.
     NONE = "none"
 
 
@@ -82,7 +82,7 @@ class SteeringMode(StrEnum):
 
 
 class SteeringSetting(StrEnum):
-    """What a policy says of steering: one of the modes, or whichever of them the cluster offers."""
+    """The steering that a policy asks for: one of the modes, or whichever of them the cluster offers."""
 
     AUTO = "auto"
     NOMINATE = SteeringMode.NOMINATE.value
@@ -175,7 +175,7 @@ class OutcomeCode(StrEnum):
     UNKNOWN = "Unknown"
     #: The pod is gone, or another has its name.
     GONE = "Gone"
-    #: The pod is elsewhere, or none of the candidates takes pods.
+    #: The pod is on another node, or no candidate accepts pods.
     STALE = "Stale"
     #: No window is open.
     WINDOW = "Window"
@@ -189,13 +189,13 @@ class OutcomeCode(StrEnum):
     NOT_READY = "NotReady"
     #: The workload is left alone for a while.
     BACK_OFF = "BackOff"
-    #: Somebody else was asked to evict the pod.
+    #: Another program was asked to evict the pod.
     REQUESTED = "Requested"
     #: The budget had no room in time.
     BLOCKED = "Blocked"
     #: The API server refused the eviction, or did not answer.
     FAILED = "Failed"
-    #: Nobody agreed to the plan.
+    #: The user did not confirm the plan.
     DECLINED = "Declined"
     #: restow was to stop.
     STOPPED = "Stopped"
@@ -203,13 +203,13 @@ class OutcomeCode(StrEnum):
     UNSTEERED = "Unsteered"
     #: The API server would create another pod than the plan assumes, or none.
     UNCONFIRMED = "Unconfirmed"
-    #: The rest of the plan is decided anew.
+    #: The rest of the plan is decided again.
     REPLANNED = "Replanned"
     #: The replacement was not ready in time.
     UNREADY = "Unready"
     #: No replacement came in time.
     MISSING = "Missing"
-    #: Nobody waited for the end.
+    #: The end was not waited for.
     UNVERIFIED = "Unverified"
 
 
@@ -218,11 +218,11 @@ MoveCode = RefusalCode | OutcomeCode
 
 
 class MoveResult(StrEnum):
-    """What became of a decided move, as metrics count it."""
+    """The outcome of a decided move, as metrics count it."""
 
     #: In a dry run: it would have been.
     EVICTED = "evicted"
-    #: Left to somebody else.
+    #: Left to another program.
     REQUESTED = "requested"
     #: Out of date, or its workload is left alone.
     DROPPED = "dropped"
@@ -233,7 +233,7 @@ class MoveResult(StrEnum):
 
 
 class AppliedResult(StrEnum):
-    """What became of a move of a plan that was applied."""
+    """The outcome of a move of an applied plan."""
 
     PROMISED = "promised"
     REFUSED = "refused"
@@ -243,7 +243,7 @@ class AppliedResult(StrEnum):
 
 
 class Prediction(StrEnum):
-    """What became of a predicted replacement, as metrics count it."""
+    """The outcome of a predicted replacement, as metrics count it."""
 
     #: On one of the candidates.
     HIT = "hit"
@@ -256,7 +256,7 @@ class Prediction(StrEnum):
 
 
 class LoopCause(StrEnum):
-    """Why a move was not made that would have come to nothing, as metrics count it."""
+    """Why a pointless move was not made, as metrics count it."""
 
     #: It was known beforehand.
     CIRCLE = "circle"

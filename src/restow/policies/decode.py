@@ -1,7 +1,7 @@
 """Plain data to the structs of a policy, with upstream's words for what does not fit.
 
-Upstream decodes with Go's JSON decoder, and its texts are what people search for. An error quotes the Go type and field
-as Go does: the innermost struct, then the field's path from where decoding began.
+Upstream decodes with Go's JSON decoder, and users search for its texts. An error quotes the Go type and field as Go
+does: the innermost struct, then the field's path from where decoding began.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import Struct, inspect
 
 from restow.documents import decoding
-from restow.documents.decoding import Decoded, Place
+from restow.documents.decoding import Decoded, DecodingPath
 from restow.documents.findings import Path
 from restow.documents.shapes import DURATION, Shape, json_kind, shape_of
 from restow.kube.excerpts import excerpt
@@ -58,7 +58,7 @@ def decode_args(data: Any, schema: PluginSchema, path: Path) -> Decoded[Struct]:
     return decoding.decode(data, schema.args, path, partial(_unmarshal_error, packages))
 
 
-def _unmarshal_error(packages: Mapping[str, str], shape: Shape, data: Any, place: Place) -> str:
+def _unmarshal_error(packages: Mapping[str, str], shape: Shape, data: Any, place: DecodingPath) -> str:
     is_number = json_kind(data) == "number" and isinstance(shape.type, inspect.IntType)
     got = f"number {excerpt(data)}" if is_number and shape.name != DURATION else json_kind(data)
     where = f"struct field {place.struct}.{'.'.join(map(excerpt, place.fields))} of" if place.fields else "value of"
@@ -83,7 +83,7 @@ def _package(cls: type[Struct], packages: Mapping[str, str]) -> str:
     return next((name for room, name in packages.items() if module.startswith(f"{room}.")), "")
 
 
-# They are examined even if other values are wrong, so that people learn of all problems at once.
+# They are examined even if other values are wrong, so that all problems are reported at once.
 def sound_parts(data: dict[str, Any], faults: Iterable[Path]) -> dict[str, Any]:
     """Return a copy of a document without the keys at whose values, or inside whose lists, there is a fault.
 

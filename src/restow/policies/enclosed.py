@@ -102,7 +102,7 @@ def _of_text(outer: Document, place: Path, value: str, text: bytes) -> Document:
 
 
 def _of_values(outer: Document, place: Path) -> Document:
-    """Return the policy that the Helm chart makes of its values."""
+    """Return the policy that the Helm chart creates from its values."""
     around, written = _at(outer.data, place[:-1]), _at(outer.data, place)
     version = around.get(_VALUES_VERSION_KEY) or API_VERSION
     depth = len(place)

@@ -35,9 +35,9 @@ class Fallbacks:
 
 
 def with_fallbacks(document: Document, fallbacks: Fallbacks) -> Document:
-    """Return the document as if the flags stood in it wherever it leaves their settings out.
+    """Return the document with the flags in the place of settings that it leaves out.
 
-    Raises InputError for a flag that could stand in no document.
+    Raises InputError for a flag that no document could contain.
     """
     if fallbacks == Fallbacks():
         return document
@@ -69,7 +69,7 @@ def _evict_local_storage_pods(data: dict[str, Any]) -> None:
     if data.get("apiVersion") == v1alpha1.API_VERSION:
         _fill(data, "evictLocalStoragePods", value=True)
         return
-    # The document is not validated yet: whatever is no mapping is left for the reader to refuse.
+    # The document is not validated yet: the reader refuses what is no mapping.
     profiles = data.get("profiles")
     for profile in profiles if isinstance(profiles, list) else []:
         if isinstance(profile, dict):

@@ -1,7 +1,8 @@
-"""``policy lint``: everything about a policy file that is refused, ignored, or probably not meant.
+"""``policy lint``: everything in a policy file that is refused, ignored, or probably not meant.
 
-Errors are upstream's, and what upstream reads although it then leaves out a part of the policy. Warnings are settings that do not do what they say, above all those that upstream silently
-ignores. Notes are settings that work but are rarely what somebody wants.
+Errors are upstream's, and those where upstream reads the file but leaves out a part of the policy. Warnings are
+settings that do not do what they say, above all those that upstream silently ignores. Notes are settings that work but
+are rarely intended.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def strict_issues(document: Document, reading: Reading, plugins: Plugins) -> tup
 
 
 def _idle(document: Document, policy: Policy | None, plugins: Plugins) -> Iterator[Issue]:
-    """Yield what is to be said of a policy that enables no strategy; of one without a version that is said already."""
+    """Yield the issue of a policy that enables no strategy; for one without a version it is reported already."""
     if policy is None or policy.enables_strategies or not _version(document):
         return
     path = "strategies" if _version(document) == v1alpha1.API_VERSION else "profiles"

@@ -64,7 +64,7 @@ class Prometheus(Struct, frozen=True, rename="camel"):
 
 
 class MetricsProvider(Struct, frozen=True):
-    """A source of usage; sources that nobody knows are accepted and ignored."""
+    """A source of usage; unknown sources are accepted and ignored."""
 
     source: Annotated[str, Meta(extra={"go": "v1alpha2.MetricsSource"})] = ""
     prometheus: Prometheus | None = None
@@ -89,15 +89,15 @@ CertaintySetting = Certainty | float
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]
 
-#: What becomes of pods that work, restart or are scheduled together: they stay, move all together, or each alone.
+#: How pods that work, restart or are scheduled together move: not at all, all together, or each alone.
 GroupMoves = Literal["stay", "together", "alone"]
 
 
 class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """How restow reads the usage that a Prometheus tells; durations are nanoseconds.
+    """How restow reads usage from Prometheus; durations are nanoseconds.
 
-    Without this section it is read as upstream does: the newest value of every node counts, and a node without one keeps
-    the strategy from working. With it, such a node is neither overused nor underused.
+    Without this section it is read as upstream does: the newest value of every node counts, and a node without one
+    keeps the strategy from working. With it, such a node is neither overused nor underused.
     """
 
     #: Of the values within ``window``; None: the newest value counts.
@@ -112,7 +112,7 @@ class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     #: A node is overused if it was so in ``cycles`` of the last ``of_cycles``; 0: as many as ``cycles``.
     cycles: Int = 1
     of_cycles: Int = 0
-    #: By which resource a node's figure is divided among its pods; None: nobody knows what a pod uses.
+    #: By which resource a node's usage is divided among its pods; None: the usage of pods is unknown.
     per_pod: Literal["cpu", "memory"] | None = None
     #: A node is left alone whose figure has been falling for so long that it will be at its target after as long again;
     #: 0: none is.
@@ -157,10 +157,10 @@ class VetoSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="came
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
-    ``placement`` None leaves the choice to the command. ``certainty`` says how probable it must be that a move does what
-    its strategy wants: certain, likely (0.8), possible, or a number above 0, up to 1. ``steering`` says how replacements
-    may be brought to their targets: auto is as the cluster offers it. ``namespaces`` says whose pods may be evicted at all,
-    and ``groups`` what becomes of pods that belong together. The others say how moves are carried out.
+    ``placement`` None leaves the choice to the command. ``certainty`` says how probable it must be that a move does
+    what its strategy wants: certain, likely (0.8), possible, or a number above 0, up to 1. ``steering`` says how
+    replacements may be brought to their targets: auto uses what the cluster offers. ``namespaces`` says whose pods may
+    be evicted at all, and ``groups`` how pods that belong together move. The others say how moves are carried out.
     """
 
     placement: Placement | None = None
@@ -179,7 +179,7 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     wait_for_budget: Duration = _FIVE_MINUTES
     #: Empty: any time.
     windows: tuple[Window, ...] = ()
-    #: None: what a Prometheus tells counts as for upstream.
+    #: None: usage from Prometheus is read as upstream does.
     usage: UsageSettings | None = None
     vetoes: VetoSettings = VetoSettings()
 
@@ -214,7 +214,7 @@ def collects_kubernetes_metrics(policy: Policy) -> bool:
 
 
 def provider_of(policy: Policy, source: str) -> MetricsProvider | None:
-    """Return what the policy says of a source, if it names it."""
+    """Return the policy's provider of a source, if it names one."""
     return next((each for each in policy.metrics_providers if each.source == source), None)
 
 

@@ -1,4 +1,4 @@
-"""What the values of the ``restow:`` section may be, and what they mean."""
+"""The values that the ``restow:`` section may have, and what they mean."""
 
 from __future__ import annotations
 

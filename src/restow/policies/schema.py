@@ -61,8 +61,8 @@ class PluginSchema:
     default: Callable[[Any], Any] = unchanged
     #: Upstream's texts of what only constructing the plugin finds; run on enabled plugins, after ``default``.
     construct: Callable[[Any], list[str]] = no_errors
-    #: What ``policy lint`` says about sound arguments: settings that do nothing, or not what they seem to do. It is given
-    #: them as written, and the paths of its issues begin inside ``args``.
+    #: What ``policy lint`` reports about valid arguments: settings that do nothing, or not what they seem to do. It
+    #: gets them as written, and the paths of its issues begin inside ``args``.
     lint: Callable[[Any], Iterable[Issue]] = nothing_odd
     #: The strategies that undo the work of this one, and how: "one empties full nodes, the other fills them".
     conflicts: Mapping[str, str] = field(default_factory=dict)

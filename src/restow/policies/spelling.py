@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from restow.policies.schema import Plugins, PluginSchema
     from restow.policies.wire import DeschedulerProfile, PluginConfig
 
-#: Settings of DefaultEvictor that people write beside it or into strategies, and where they belong.
+#: Settings of DefaultEvictor that people write next to it or into strategies, and where they belong.
 _EVICTOR_SETTINGS: Final = {
     "evictLocalStoragePods": "it is an argument of DefaultEvictor: podProtections.defaultDisabled: [PodsWithLocalStorage]",
     "evictSystemCriticalPods": "it is an argument of DefaultEvictor: podProtections.defaultDisabled: [SystemCriticalPods]",
@@ -110,7 +110,7 @@ def second_configs(profile: DeschedulerProfile, path: Path) -> Iterator[Issue]:
 def read_configs(
     profile: DeschedulerProfile, path: Path, plugins: Plugins, skipped: Collection[Path] = ()
 ) -> tuple[Config, ...]:
-    """Return the entries of the profile that stands at ``path``, in order; nothing is said of those that are skipped."""
+    """Return the entries of the profile at ``path``, in order; entries that are skipped are not reported."""
     places = [(*path, "pluginConfig", position) for position in range(len(profile.plugin_config))]
     return tuple(
         Config(entry.name, None) if place in skipped else _read_config(profile.name, entry, place, plugins)

@@ -41,7 +41,7 @@ def understood(document: Document, policy: Policy) -> str:
 
 def full_document(policy: Policy) -> dict[str, Any]:
     """Return a policy as a descheduler/v1alpha2 document with every default, in the order in which people write one."""
-    # Deprecated in favour of metricsProviders, and only worth a line where somebody used it.
+    # Deprecated in favour of metricsProviders, and shown only if it is set.
     collector = {"metricsCollector": {"enabled": True}} if policy.metrics_collector_enabled else {}
     return {
         "apiVersion": v1alpha2.API_VERSION,
@@ -62,7 +62,7 @@ def full_document(policy: Policy) -> dict[str, Any]:
 def decided_document(
     policy: Policy, *, placement: Placement, steering: SteeringSetting | SteeringMode
 ) -> dict[str, Any]:
-    """Return a policy as it counted for a plan: what was asked for beside its file has more say than the file."""
+    """Return a policy as it counted for a plan: options of the command override the file."""
     return full_document(replace(policy, restow=replace(policy.restow, placement=placement, steering=steering)))
 
 
@@ -77,7 +77,7 @@ def _provider(provider: MetricsProvider) -> dict[str, Any]:
 
 
 def _public(value: Any) -> Any:
-    """Return arguments of which nobody knows the meaning with everything hidden that looks like a secret."""
+    """Return arguments of unknown meaning, with everything hidden that looks like a secret."""
     match value:
         case dict():
             return {key: HIDDEN if inner and names_a_secret(key) else _public(inner) for key, inner in value.items()}
@@ -145,7 +145,7 @@ def _as_written(document: Document, policy: Policy) -> dict[str, Any]:
     data = v1alpha1.convert(document) if is_old else document.data
     if not data.get("profiles"):
         return data
-    # A file without a version has profiles that nobody runs.
+    # The profiles of a file without a version never run.
     pairs = zip(data["profiles"], policy.profiles, strict=False)
     return {**data, "profiles": [_profile_as_written(written or {}, profile) for written, profile in pairs]}
 

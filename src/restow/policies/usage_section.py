@@ -17,8 +17,8 @@ _MOST: Final = 2000
 _PATH: Final = ("restow", "usage")
 
 
-# A strategy that goes by measured usage has the argument ``metrics_utilization: MetricsUtilization | None``. By that
-# it is known to ask a metrics provider, whatever its name.
+# A strategy that uses measured usage has the argument ``metrics_utilization: MetricsUtilization | None``. This
+# identifies the strategies that need a metrics provider, also those of other packages.
 class Prometheus(Struct, frozen=True, forbid_unknown_fields=True):
     """The query whose result is a node's usage, 0 to 1."""
 
@@ -46,14 +46,14 @@ class MetricsUtilization(Struct, frozen=True, rename="camel", forbid_unknown_fie
 
     @property
     def usage_query(self) -> UsageQuery | None:
-        """What is asked; None where usage comes from a source that answers no queries."""
+        """The query; None if the source answers no queries."""
         of_prometheus = self.prometheus.query if self.prometheus is not None else ""
         text = of_prometheus if self.source == PROMETHEUS else self.query
         return UsageQuery(self.source, text) if text and self.provider == self.source and self.is_queried else None
 
 
 def queries_of(policy: Policy) -> tuple[UsageQuery, ...]:
-    """The queries that enabled strategies ask, each once; none of a source that is not among the policy's providers."""
+    """The queries of enabled strategies, each once; without those of sources that are not among the policy's providers."""
     asked = (usage.usage_query for _, usage in usage_in(policy))
     return tuple(dict.fromkeys(each for each in asked if each is not None and provider_of(policy, each.source)))
 
@@ -97,7 +97,7 @@ def usage_of(args: Any) -> MetricsUtilization | None:
 
 
 def usage_in(policy: Policy) -> Iterator[tuple[str, MetricsUtilization]]:
-    """Yield the enabled strategies of a policy that go by measured usage, in its order, and where that comes from."""
+    """Yield the enabled strategies of a policy that use measured usage, in its order, and its source."""
     for profile in policy.profiles:
         for name in (*profile.deschedule, *profile.balance):
             if (usage := usage_of(profile.args.get(name))) is not None:

@@ -100,7 +100,7 @@ def check_query(usage: MetricsUtilization | None, owner: str, path: Path, source
 
 
 def _instead(source: str, sources: UsageSources) -> str:
-    """Return what to do about a query of a source that is none of an installed package."""
+    """Return what to do about a query to a source that no installed package provides."""
     if source == PROMETHEUS:
         return "write prometheus: {query: ...}"
     known = ", ".join(sources) or "none"

@@ -116,7 +116,7 @@ class DeschedulerStrategy(Struct, frozen=True):
 
 
 class DeschedulerPolicy(Struct, frozen=True, rename="camel"):
-    """The whole file."""
+    """A policy file of descheduler/v1alpha1."""
 
     api_version: str = ""
     kind: str = ""
@@ -130,7 +130,7 @@ class DeschedulerPolicy(Struct, frozen=True, rename="camel"):
     max_no_of_pods_to_evict_per_node: Uint | None = None
     max_no_of_pods_to_evict_per_namespace: Uint | None = None
     max_no_of_pods_to_evict_total: Uint | None = None
-    #: restow's own section; it moves over as it is.
+    #: restow's own section; it is copied as it is.
     restow: Any = None
 
 

@@ -49,7 +49,7 @@ class PluginConfig(Struct, frozen=True):
 
 
 class DeschedulerProfile(Struct, frozen=True, rename="camel"):
-    """One profile."""
+    """A profile: plugins with their arguments."""
 
     name: str = ""
     plugin_config: tuple[PluginConfig, ...] = ()
@@ -63,7 +63,7 @@ class MetricsCollector(Struct, frozen=True):
 
 
 class DeschedulerPolicy(Struct, frozen=True, rename="camel"):
-    """The whole file."""
+    """A policy file of descheduler/v1alpha2."""
 
     api_version: str = ""
     kind: str = ""

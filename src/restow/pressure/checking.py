@@ -1,6 +1,6 @@
-"""What the rules would do now, from one answer to each query: for each node its values, and what becomes of its label.
+"""What the rules would do now, from one result of each query: the values of each node, and how its label would change.
 
-A check knows no more of the past than a new process: which nodes bear the label of the one before.
+Like a new process, a check knows nothing of the past but which nodes the previous process labelled.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from restow.client.prometheus import Answer
+from restow.client.prometheus import InstantVector
 from restow.kube.duration import format_duration
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Change, Mark, label_change, taint_change
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.rules import Rule
@@ -21,7 +21,7 @@ from restow.pressure.situation import Criteria, Situation, assess
 
 
 class CheckedRule(Struct, frozen=True, rename="camel"):
-    """A rule, and how many nodes it finds under pressure; one that is held back would mark too many and marks none."""
+    """A rule, and how many nodes it finds under pressure; ``held_back`` if it would mark too many and so marks none."""
 
     name: str
     query: str
@@ -33,13 +33,13 @@ class CheckedRule(Struct, frozen=True, rename="camel"):
 
 
 class CheckedNode(Struct, frozen=True, rename="camel"):
-    """A node: its value by rule (null where there is none, and why), the rules that it is over, and what becomes of its marks."""
+    """A node: its value by rule (null where there is none, and why), the rules that it exceeds, and how its marks change."""
 
     name: str
     values: dict[str, float | None]
     problems: dict[str, str]
     over: tuple[str, ...]
-    #: Rules that it is over and that have to wait, with the time: they mark it if it stays so.
+    #: Rules that it exceeds but not for long enough yet, with that time.
     waiting: dict[str, str]
     label: Change
     taint: Change
@@ -56,10 +56,10 @@ class PressureCheck(Struct, frozen=True, rename="camel"):
 
 
 def check(
-    rules: Sequence[Rule], answers: Sequence[Answer], listed: Sequence[MarkedNode], mark: Mark, most: float
+    rules: Sequence[Rule], answers: Sequence[InstantVector], listed: Sequence[MarkedNode], mark: Mark, most: float
 ) -> PressureCheck:
     """Return what the rules would do; ``most`` is the share of nodes that one rule may mark."""
-    found = assess(Criteria(rules, mark, most, Patience(grace=0)), None, listed, answers, 0)
+    found = assess(Criteria(rules, mark, most, MissingDataPolicy(grace=0)), None, listed, answers, 0)
     return PressureCheck(
         api_version="restow.dev/v1alpha1",
         kind="PressureCheck",

@@ -1,8 +1,8 @@
-"""A whole run of ``restow pressure``: everything that it needs, started in order and ended in the reverse order.
+"""The whole run of ``restow pressure``: its parts are started in order and ended in reverse order.
 
-The pages are served first. The watch of nodes and the question whether the API server answers go on in every replica; only
-the one that holds the lease asks Prometheus and writes. SIGTERM ends the round under way and gives the lease back; marks
-stay, and the next process knows them by their field manager.
+The pages are served first. Every replica watches nodes and checks that the API server answers; only the one that holds
+the lease queries Prometheus and writes. SIGTERM ends the current round and releases the lease; marks stay, and the next
+process recognizes them by their field manager.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, is_labelled
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.situation import Criteria
-from restow.pressure.troubles import Status
-from restow.pressure.view import Renderer, View, application
+from restow.pressure.view import PressureView, Renderer, application
 from restow.pressure.writing import Writer
 from restow.running.background import background, told_to_stop
 from restow.running.connecting import connected
@@ -53,21 +53,21 @@ class PressureDaemon:
     _leads: bool = field(default=False, init=False)
 
     async def run(self) -> None:
-        """Return when it was told to stop or has lost the lease; InputError, ClientError or OSError for what keeps it from working."""
+        """Run until stopped or the lease is lost; InputError, ClientError or OSError if it cannot work."""
         settings, log = self.settings, self.log
         stopping = told_to_stop(log)
-        status = Status(settings.interval)
+        status = DependencyStatus(settings.interval)
         health = Health(status.trouble, program="pressure")
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
             api = await stack.enter_async_context(connect(settings.api.kubeconfig))
             writing = await stack.enter_async_context(connected(settings.api, log))
             prometheus = Api(settings.prometheus, await stack.enter_async_context(open_session()), None)
-            nodes = KnownNodes(api, FIELD_MANAGER, log.caution)
+            nodes = KnownNodes(api, FIELD_MANAGER, log.warning)
             rounds = self._rounds(prometheus, nodes, writing, stopping=stopping, status=status, health=health)
             made = application(health, self._metrics.text, lambda: self._view(rounds, nodes, status), self.render)
             await stack.enter_async_context(_served(made, settings.listening, log))
-            log.say(f"{PROMETHEUS} is {prometheus.endpoint.server}")
+            log.info(f"{PROMETHEUS} is {prometheus.endpoint.server}")
             await stack.enter_async_context(background(nodes.follow(), "nodes"))
             watching = watch_api_server(nodes, status, settings.interval)
             await stack.enter_async_context(background(watching, "API server"))
@@ -82,7 +82,7 @@ class PressureDaemon:
         writing: Api,
         *,
         stopping: asyncio.Event,
-        status: Status,
+        status: DependencyStatus,
         health: Health,
     ) -> Rounds:
         settings = self.settings
@@ -103,9 +103,9 @@ class PressureDaemon:
         self._leads = leading
         self._metrics.leads(leading)
 
-    def _view(self, rounds: Rounds, nodes: KnownNodes, status: Status) -> View:
+    def _view(self, rounds: Rounds, nodes: KnownNodes, status: DependencyStatus) -> PressureView:
         criteria = self.settings.criteria
-        return View(
+        return PressureView(
             criteria=criteria,
             situation=rounds.situation,
             history=rounds.history,
@@ -120,22 +120,22 @@ class PressureDaemon:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Listening:
-    """Where pages are served."""
+    """Where pages are served, and with which certificate."""
 
-    endpoint: server.Endpoint
+    endpoint: server.ListenAddress
     #: None is plain HTTP.
     certificate: KeyPair | None = None
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class PressureSettings:
-    """Of a whole daemon; a part that is None is not there."""
+    """Settings of a daemon; None disables a part."""
 
     api: ApiSettings
     prometheus: Endpoint
     criteria: Criteria
     interval: float
-    #: Judge and tell, and write nothing.
+    #: Evaluate and log, but write nothing.
     dry_run: bool = False
     #: Where the lease is.
     namespace: str
@@ -150,7 +150,7 @@ async def _served(made: web.Application, listening: Listening | None, log: Log) 
         return
     tls = None
     if listening.certificate is not None:
-        tls = context_of_files([listening.certificate], TlsSettings(tls_version(""), ciphers(())), log.caution)
+        tls = context_of_files([listening.certificate], TlsSettings(tls_version(""), ciphers(())), log.warning)
     async with serving(made, listening.endpoint, tls) as port:
-        log.say(f"Serving {'HTTPS' if tls else 'HTTP'} on port {port}")
+        log.info(f"Serving {'HTTPS' if tls else 'HTTP'} on port {port}")
         yield

@@ -26,8 +26,8 @@ NEVER: Final = -1
 
 
 @dataclass(slots=True, frozen=True)
-class Patience:
-    """What becomes of a node without values: its marks stay for a while, then they go, or stay until there are values."""
+class MissingDataPolicy:
+    """How long marks survive missing samples, and whether they are cleared afterwards."""
 
     #: Nanoseconds.
     grace: int
@@ -36,7 +36,7 @@ class Patience:
 
 @dataclass(slots=True, frozen=True)
 class Table:
-    """The rules as columns, each of shape (rules, 1); a rule for low values is turned around, so that over is above."""
+    """The rules as columns, each of shape (rules, 1); rules for low values are negated, so that "over" always means above."""
 
     sign: FloatArray
     threshold: FloatArray
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(slots=True, frozen=True)
 class Pressure:
-    """What is known after a cycle, by rule and node; times are nanoseconds since the epoch."""
+    """The state after a cycle, by rule and node; times are nanoseconds since the epoch."""
 
     #: Whether the rule finds the node under pressure.
     pressed: BoolArray
@@ -69,14 +69,14 @@ class Pressure:
     pressed_since: TimeArray
     #: Since when the value has been over the threshold.
     over_since: TimeArray
-    #: When there was a value last, or since when one has been waited for.
+    #: When there was a value last, or since when one is missing.
     last_value: TimeArray
     #: Whether there ever was a value.
     has_seen: BoolArray
 
     @staticmethod
     def beginning(table: Table, labelled: BoolArray, tainted: BoolArray, now: int) -> Pressure:
-        """Return what a new process knows: the marks of the one before it, by node, and nothing of values."""
+        """Return the state of a new process: the marks of the previous process, by node, and no values."""
         pressed = np.where(table.is_taint, tainted, labelled)
         return Pressure(
             pressed=pressed,
@@ -87,7 +87,7 @@ class Pressure:
         )
 
     def carried(self, to: Pressure, positions: IntArray) -> Pressure:
-        """Return this for other nodes: where each was among these, or below 0 for a new one, which is as in ``to``."""
+        """Return this state for other nodes: ``positions`` has where each was before, or below 0 for a new one, which is as in ``to``."""
         if not self.pressed.shape[1]:
             return to
         is_known = positions >= 0
@@ -106,7 +106,7 @@ class Pressure:
 
 @dataclass(slots=True, frozen=True)
 class Marks:
-    """Which nodes are to bear which mark, and the rules that mark none because they would mark too many."""
+    """Which nodes should have which mark, and the rules that are held back because they would mark too many."""
 
     label: BoolArray
     taint: BoolArray
@@ -114,16 +114,16 @@ class Marks:
     held_back: BoolArray
 
 
-def step(before: Pressure, table: Table, values: FloatArray, now: int, patience: Patience) -> Pressure:
-    """Return what is known after the values of one moment; not-a-number is no value."""
+def step(before: Pressure, table: Table, values: FloatArray, now: int, missing_data: MissingDataPolicy) -> Pressure:
+    """Return the state after the values of one moment; NaN is no value."""
     has_value = np.isfinite(values)
     turned = _turned(table, values)
     over = over_threshold(table, values)
-    is_lost = ~has_value & (now - before.last_value > patience.grace)
+    is_lost = ~has_value & (now - before.last_value > missing_data.grace)
     since = np.where(over & (before.over_since == NEVER), now, before.over_since)
     since = np.where((has_value & ~over) | is_lost, NEVER, since)
     enters = over & (now - since >= table.hold)
-    leaves = (has_value & (turned <= table.clear)) | (is_lost & (patience.afterwards == "clear"))
+    leaves = (has_value & (turned <= table.clear)) | (is_lost & (missing_data.afterwards == "clear"))
     pressed = (before.pressed | enters) & ~leaves
     began = np.where(before.pressed, before.pressed_since, now)
     return Pressure(
@@ -136,7 +136,7 @@ def step(before: Pressure, table: Table, values: FloatArray, now: int, patience:
 
 
 def over_threshold(table: Table, values: FloatArray) -> BoolArray:
-    """Return which values are over the threshold, or under it where low values are pressure; not-a-number never is."""
+    """Return which values are over the threshold (under it for low values); NaN never is."""
     return _turned(table, values) > table.threshold
 
 
@@ -146,7 +146,7 @@ def marks(pressure: Pressure, table: Table, most: float) -> Marks:
     Soft marks on most nodes would steer all pods onto the few others.
     """
     nodes = pressure.pressed.shape[1]
-    # Marks of a process before this one say nothing of the rule.
+    # Marks of a previous process say nothing about the rule.
     held_back = (pressure.pressed & pressure.has_seen).sum(axis=1) > most * nodes
     weights = np.where(pressure.pressed & ~held_back[:, np.newaxis], table.weight, 0.0)
     return Marks(
@@ -157,7 +157,7 @@ def marks(pressure: Pressure, table: Table, most: float) -> Marks:
 
 
 def _turned(table: Table, values: FloatArray) -> FloatArray:
-    """The values so that over is above; what is no value is below everything."""
+    """The values, negated for low values; NaN is below everything."""
     return np.where(np.isfinite(values), table.sign * values, -np.inf)
 
 

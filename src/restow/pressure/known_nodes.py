@@ -1,7 +1,7 @@
-"""The nodes of the cluster, as a watch tells of them, and whether the API server still answers.
+"""The nodes of the cluster, from a watch, and whether the API server still answers.
 
-What was known stays when no news come: a mark is written with the node's uid, so nothing wrong can come of an old list.
-A watch may be silent for a minute; where there is doubt, the API server is asked for its version.
+Nodes stay known while the watch is interrupted: a mark is written with the node's uid, so an old list does no harm. A
+watch may be silent for a minute; in doubt, the API server is asked for its version.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from restow.pressure.nodes import MarkedNode, without_other_managers
 
 #: The nodes of a cluster, of which only what marks need is decoded.
 NODES: Final = structs.replace(RESOURCES["Node"], type=MarkedNode)
-#: Seconds of silence of a watch, which brings a bookmark each minute, after which nobody knows whether it lives.
+#: Seconds of silence after which a watch, which brings a bookmark each minute, is in doubt.
 _SILENCE: Final = 75.0
 #: Pauses between tries where nodes may not be listed: rights may be changed at any time.
 _REFUSED: Final = BackOff(first=1.0, cap=30.0)
@@ -45,7 +45,7 @@ def refusal(error: ClientError, verbs: Sequence[str]) -> str:
 
 
 class KnownNodes:
-    """Filled by ``follow``, for ever; ``manager`` is whose fields are kept, ``warn`` takes sentences."""
+    """Filled by ``follow``; keeps the managed fields of ``manager``, and passes sentences to ``warn``."""
 
     def __init__(self, api: Api, manager: str, warn: Callable[[str], None]) -> None:
         self._api = api
@@ -54,8 +54,8 @@ class KnownNodes:
         #: By name.
         self._nodes: dict[str, MarkedNode] = {}
         self._coming: dict[str, MarkedNode] = {}
-        #: When the API server was last heard, in the event loop's time; None while that is in doubt.
-        self._heard: float | None = None
+        #: When the API server last answered, in the event loop's time; None while that is in doubt.
+        self._last_contact: float | None = None
         #: Why nodes may not be listed; empty while they may.
         self.refused = ""
         #: Set when the first list is in.
@@ -66,7 +66,7 @@ class KnownNodes:
         return list(self._nodes.values())
 
     async def follow(self) -> None:
-        """Keep the nodes up to date for ever, through refusals."""
+        """Keep the nodes up to date until cancelled; refusals are retried."""
         refusals = 0
         while True:
             try:
@@ -77,27 +77,27 @@ class KnownNodes:
             except ClientError as error:
                 refusals += 1
                 self._refuse(refusal(error, ("list", "watch")))
-            except Exception as error:  # noqa: BLE001 - without news of nodes everything else would go by old ones for ever
+            except Exception as error:  # noqa: BLE001 - otherwise all marks would depend on an old list of nodes
                 refusals += 1
                 self._refuse(f"{type(error).__name__}: {error}")
             await asyncio.sleep(_REFUSED.wait(max(1, refusals)))
 
     async def why_silent(self, seconds: float) -> str:
-        """Return why the API server does not answer, empty if it does; it is asked where there is doubt, for so many seconds."""
+        """Return why the API server does not answer, or ""; in doubt, it is asked, for ``seconds`` at most."""
         now = asyncio.get_running_loop().time()
-        if self.refused or (self._heard is not None and now - self._heard < _SILENCE):
+        if self.refused or (self._last_contact is not None and now - self._last_contact < _SILENCE):
             return self.refused
         try:
             await self._api.once().within(seconds).read("/version", {}, len)
         except ClientError as error:
             return str(error)
-        self._heard = now
+        self._last_contact = now
         return ""
 
     def _take(self, news: WatchEvent) -> None:
         match news:
             case Interrupted():
-                self._heard = None
+                self._last_contact = None
                 return
             case Listed(objects, first, last):
                 self._list(objects, first=first, last=last)
@@ -107,7 +107,7 @@ class KnownNodes:
                 self._nodes.pop(node.metadata.name, None)
             case Current():
                 pass
-        self._heard, self.refused = asyncio.get_running_loop().time(), ""
+        self._last_contact, self.refused = asyncio.get_running_loop().time(), ""
 
     def _list(self, objects: Iterable[MarkedNode | Unreadable], *, first: bool, last: bool) -> None:
         if first:
@@ -128,4 +128,4 @@ class KnownNodes:
     def _refuse(self, why: str) -> None:
         if why != self.refused:
             self._warn(f"nodes cannot be listed: {why}")
-        self._heard, self.refused = None, why
+        self._last_contact, self.refused = None, why

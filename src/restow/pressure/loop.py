@@ -1,6 +1,6 @@
-"""The rounds of a daemon: in each interval one query for each rule, a judgement, and the patches that follow from it.
+"""The rounds of a daemon: in each interval one query for each rule, an evaluation, and the patches that follow.
 
-No round ends the loop, whatever goes wrong in it; without answers the marks stay for the grace period.
+An error ends its round, never the loop; without results the marks stay for the grace period.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from restow.kube.duration import SECOND
 from restow.pressure.evaluation import BoolArray
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.samples import Asked, ask
+from restow.pressure.problem_log import DependencyStatus, ProblemLog, problems_of
+from restow.pressure.samples import RuleResults, ask
 from restow.pressure.situation import Criteria, History, Situation, assess, positions_among
-from restow.pressure.troubles import Status, Troubles, troubles_of
 from restow.pressure.writing import Writer, differences, foreign_nodes
 from restow.running.logs import Log
 from restow.serving.health import Watchdog
@@ -35,14 +35,14 @@ _WHO: Final = "loop"
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a clock of nanoseconds since the epoch that goes on from now whatever somebody sets the time to."""
+    """Return a clock of nanoseconds since the epoch that does not follow changes of the system time."""
     ahead = time.time() - boot_clock()
     return lambda: int((boot_clock() + ahead) * SECOND)
 
 
 @dataclass(slots=True)
 class Rounds:
-    """Goes round until ``stopping`` is set."""
+    """Runs rounds until ``stopping`` is set."""
 
     prometheus: Api
     nodes: KnownNodes
@@ -51,22 +51,22 @@ class Rounds:
     #: Seconds.
     interval: float
     stopping: asyncio.Event
-    status: Status
+    status: DependencyStatus
     metrics: PressureMetrics
     log: Log
     watchdog: Watchdog
     clock: Callable[[], int] = field(default_factory=steady_clock)
-    #: What the last round came to.
+    #: The result of the last round.
     situation: Situation | None = field(default=None, init=False)
     history: History = field(init=False)
-    _troubles: Troubles = field(init=False)
+    _problem_log: ProblemLog = field(init=False)
 
     def __post_init__(self) -> None:
         self.history = History.empty(len(self.criteria.rules))
-        self._troubles = Troubles(self.log.caution, self.log.say)
+        self._problem_log = ProblemLog(self.log.warning, self.log.info)
 
     async def run(self, permit: Permit) -> None:
-        """Go round, with the permission to write; returns when told to stop, after the round under way."""
+        """Run rounds, with the permission to write, until stopped; the current round is finished first."""
         self.status.expect(PROMETHEUS)
         clock = asyncio.get_running_loop().time
         while not self.stopping.is_set():
@@ -74,16 +74,16 @@ class Rounds:
             self.watchdog.expect(_WHO, "round", self.interval + self.prometheus.time_out + _STUCK)
             try:
                 await self.go_round(permit)
-            except Exception as error:  # noqa: BLE001 - the next round may fare better, whatever it was
-                self.log.failure("A round failed", str(error) or type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - whatever failed, the next round may succeed
+                self.log.error("A round failed", str(error) or type(error).__name__)
             self.metrics.worked(clock() - began)
             await self._pause(began + self.interval - clock())
         self.watchdog.rest(_WHO)
 
     async def go_round(self, permit: Permit) -> None:
-        """Ask, judge and write once; without a list of nodes there is nothing to judge."""
+        """Query, evaluate and write once; without a list of nodes, only query."""
         asked = await ask(self.prometheus, self.criteria.rules)
-        self.status.heard(PROMETHEUS, "" if asked.any_answered else next(iter(asked.failures.values()), ""))
+        self.status.note(PROMETHEUS, "" if asked.any_answered else next(iter(asked.failures.values()), ""))
         if not self.nodes.listed.is_set():
             return
         before, now = self.situation, self.clock()
@@ -93,7 +93,7 @@ class Rounds:
         self.history = self.history.followed_by(found.values, positions, now)
         self.metrics.judged(asked, found, self.criteria)
         problems = await self._write(found, permit)
-        self._troubles.now(self._what_is_wrong(asked, found, problems))
+        self._problem_log.update(self._what_is_wrong(asked, found, problems))
 
     async def _write(self, found: Situation, permit: Permit) -> dict[str, str]:
         known = self.nodes.all()
@@ -102,17 +102,24 @@ class Rounds:
         due = differences(known, self.criteria.mark, labelled, tainted)
         return await self.writer.write(due, permit, lambda name: reason_of(found, self.criteria, name))
 
-    def _what_is_wrong(self, asked: Asked, found: Situation, problems: dict[str, str]) -> dict[str, tuple[str, str]]:
-        troubles = troubles_of(asked, found, self.criteria)
+    def _what_is_wrong(
+        self, asked: RuleResults, found: Situation, problems: dict[str, str]
+    ) -> dict[str, tuple[str, str]]:
+        current = problems_of(asked, found, self.criteria)
         for name in foreign_nodes(found.nodes, self.criteria.mark, _named(found, found.marks.label)):
             key = self.criteria.mark.key
-            told = f"node {name} is under pressure and has the label {key} of somebody else, which is left alone"
-            troubles[f"label of {name}"] = (told, f"node {name}: nothing is to be written beside somebody else's label")
+            sentence = f"node {name} is under pressure and has the label {key} of somebody else, which is left alone"
+            current[f"label of {name}"] = (
+                sentence,
+                f"node {name}: nothing is to be written beside somebody else's label",
+            )
         if problems:
             name, why = next(iter(problems.items()))
-            told = f"{len(problems)} marks could not be written, such as that of {name}: {why}; they are tried again"
-            troubles["writes"] = (told, "marks can be written again")
-        return troubles
+            sentence = (
+                f"{len(problems)} marks could not be written, such as that of {name}: {why}; they are tried again"
+            )
+            current["writes"] = (sentence, "marks can be written again")
+        return current
 
     async def _pause(self, seconds: float) -> None:
         try:
@@ -136,8 +143,8 @@ def _named(found: Situation, flags: BoolArray) -> frozenset[str]:
     return frozenset(found.nodes[position].name for position in np.flatnonzero(flags).tolist())
 
 
-async def watch_api_server(nodes: KnownNodes, status: Status, interval: float) -> None:
-    """Note for ever, once in each interval, whether the API server answers."""
+async def watch_api_server(nodes: KnownNodes, status: DependencyStatus, interval: float) -> None:
+    """Note once in each interval whether the API server answers, until cancelled."""
     while True:
-        status.heard(API_SERVER, await nodes.why_silent(max(1.0, interval)))
+        status.note(API_SERVER, await nodes.why_silent(max(1.0, interval)))
         await asyncio.sleep(interval)

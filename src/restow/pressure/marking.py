@@ -1,8 +1,8 @@
-"""The marks of nodes: which there are, whose, and how one is written so that nobody else's is lost.
+"""The marks of nodes: which exist, which are ours, and how to write one without overwriting those of others.
 
-A label is written by server-side apply, whose field manager tells in every later process which labels are restow's. Of a
-taint nobody knows who wrote it, since the list of taints has one owner; a soft taint with our key and value counts as ours.
-A patch names the node's uid, or it would create a node that has just been deleted.
+A label is written by server-side apply: its field manager shows every later process which labels are restow's. Taints
+have no owners of their own, since their list has one; a soft taint with our key and value counts as ours. A patch
+contains the node's uid, or it would create a node that has just been deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIELD_MANAGER: Final = "restow-pressure"
 _NODE: Final = RESOURCES["Node"]
 _EFFECT: Final = "PreferNoSchedule"
 
-#: What happens to a mark: it comes, it stays, it goes, it is somebody else's, or there is none.
+#: What happens to a mark: it is set, kept or cleared; it belongs to another program; or there is none.
 Change = Literal["set", "keep", "clear", "foreign", "none"]
 
 
@@ -45,7 +45,7 @@ class Mark:
 
 
 class _Applied(Struct, frozen=True, rename="camel"):
-    """A Node there and back, as far as it is applied."""
+    """A Node as it is sent in an apply request, and returned."""
 
     metadata: dict[str, Any]
     api_version: str = "v1"
@@ -53,12 +53,12 @@ class _Applied(Struct, frozen=True, rename="camel"):
 
 
 def is_labelled(node: MarkedNode, mark: Mark) -> bool:
-    """Whether a node bears our label; one that somebody else wrote is none of ours."""
+    """Whether a node has our label; one that another program wrote is not ours."""
     return labels_of(node, FIELD_MANAGER).get(mark.key) == mark.value
 
 
 def is_tainted(node: MarkedNode, mark: Mark) -> bool:
-    """Whether a node bears the taint; it does not matter who wrote it."""
+    """Whether a node has the taint, no matter which program set it."""
     return bears_taint(node, mark.key, mark.value)
 
 
@@ -80,19 +80,19 @@ def taint_change(node: MarkedNode, mark: Mark, *, wanted: bool) -> Change:
 
 
 def is_foreign(node: MarkedNode, mark: Mark) -> bool:
-    """Whether somebody else has written a label of the mark's key, of whatever value."""
+    """Whether another program has written a label with the mark's key, with any value."""
     return mark.key in (node.metadata.labels or {}) and mark.key not in labels_of(node, FIELD_MANAGER)
 
 
 def labels_wanted(node: MarkedNode, mark: Mark, *, wanted: bool) -> Mapping[str, str]:
-    """Return all labels that are to be ours on a node; what else is ours goes."""
+    """Return all labels of ours that a node should have; others of ours are removed."""
     return {mark.key: mark.value} if wanted and not is_foreign(node, mark) else {}
 
 
 async def write_labels(api: Api, node: MarkedNode, labels: Mapping[str, str], permit: Permit) -> int:
-    """Make these the labels that are ours; returns the node's version then.
+    """Make these the labels that are ours; returns the node's new version.
 
-    Conflict where somebody else has one of them by now, or where the node is another one of the same name.
+    Conflict if another program owns one of them by now, or if the node is a new one with the same name.
     """
     body = _Applied({"name": node.name, "uid": node.uid, "labels": labels})
     applied = await objects.apply(api, _NODE, "", node.name, body, manager=FIELD_MANAGER, permit=permit)

@@ -1,4 +1,4 @@
-"""What a daemon of node pressure counts."""
+"""The metrics of the pressure daemon."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from restow.pressure.samples import Asked, reasons_by_node
+from restow.pressure.samples import RuleResults, reasons_by_node
 from restow.pressure.situation import Criteria, Situation
 from restow.serving.exposition import add_process_metrics, exposition
 
 #: Which mark is written.
 MarkKind = Literal["label", "taint"]
-#: What becomes of a write.
+#: The outcome of a write.
 WriteResult = Literal["done", "failed", "outdated"]
 
 _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50)
 
 
 class PressureMetrics:
-    """Everything that ``/metrics`` has."""
+    """The metrics of ``/metrics``."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -55,11 +55,11 @@ class PressureMetrics:
         return exposition(self.registry)
 
     def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process may write."""
+        """Set whether this process may write."""
         self._leads.set(leading)
 
-    def judged(self, asked: Asked, situation: Situation, criteria: Criteria) -> None:
-        """Count what one interval came to."""
+    def judged(self, asked: RuleResults, situation: Situation, criteria: Criteria) -> None:
+        """Record the results of one interval."""
         nodes = len(situation.nodes)
         self._nodes.set(nodes)
         self._marked.labels("label").set(int(situation.marks.label.sum()))

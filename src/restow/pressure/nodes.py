@@ -1,4 +1,4 @@
-"""Nodes as pressure rules see them: under which names samples may speak of them, and who wrote the mark they bear."""
+"""Nodes as pressure rules need them: the names by which samples may identify them, and the owner of their label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from restow.kube.objects import Taint
 
-#: Kinds of addresses by which an ``instance`` may name a node, beside its name.
+#: Kinds of addresses by which an ``instance`` may name a node, besides its name.
 _ADDRESSES: Final = ("InternalIP", "Hostname")
 _CONTROL_PLANE: Final = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 
@@ -22,7 +22,7 @@ class NodeAddress(Struct, frozen=True, gc=False):
 
 
 class ManagedFields(Struct, frozen=True, rename="camel"):
-    """What one writer of an object owns of it."""
+    """The fields of an object that one writer owns: an entry of ``managedFields``."""
 
     manager: str = ""
     fields_v1: Any = None
@@ -60,7 +60,7 @@ class MarkedNode(Struct, frozen=True):
 
     @property
     def uid(self) -> str:
-        """What tells it from a node of the same name before it."""
+        """Distinguishes it from an earlier node with the same name."""
         return self.metadata.uid
 
     @property
@@ -80,7 +80,7 @@ def markable(nodes: Iterable[MarkedNode]) -> list[MarkedNode]:
 
 
 def index_of(nodes: Iterable[MarkedNode]) -> Mapping[str, int]:
-    """Return the position of the node that goes by each name and address; what several go by is left out."""
+    """Return the position of a node by its name and addresses; what several nodes share is left out."""
     found: dict[str, int] = {}
     shared: set[str] = set()
     for position, node in enumerate(nodes):
@@ -103,7 +103,7 @@ def labels_of(node: MarkedNode, manager: str) -> Mapping[str, str]:
 
 
 def without_other_managers(node: MarkedNode, manager: str) -> MarkedNode:
-    """Return a node that keeps of its field managers only one: the others' fields are many."""
+    """Return a node with the fields of one manager only: those of the others take much memory."""
     kept = tuple(each for each in node.metadata.managed_fields or () if each.manager == manager)
     return structs.replace(node, metadata=structs.replace(node.metadata, managed_fields=kept))
 

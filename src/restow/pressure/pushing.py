@@ -1,7 +1,7 @@
-"""A node's memory as the kubelet sees it, handed to a Pushgateway, where Prometheus and its rules find it.
+"""Push a node's memory, as the kubelet measures it, to a Pushgateway for Prometheus and its rules.
 
-A pushed figure stays until somebody deletes it. So a program that pushes in intervals deletes its figure at
-the end: a node that is not measured any more has no sample, rather than an old one. Source: Pushgateway 1.11.
+A pushed figure stays until it is deleted. So a program that pushes in intervals deletes its figure at the end: a node
+that is no longer measured has no sample, rather than an old one. Source: Pushgateway 1.11.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST: Final = 1 << 20
 
 @dataclass(slots=True, frozen=True)
 class Gateway:
-    """A Pushgateway, and for whom figures are pushed to it."""
+    """A Pushgateway, and the labels of what is pushed to it."""
 
     #: Without user and password.
     url: str
@@ -46,8 +46,8 @@ class Gateway:
     def push(self, available: int) -> None:
         """Replace the node's figure (bytes); ConnectionError with a sentence where that fails."""
         registry = CollectorRegistry()
-        told = "Memory that the kubelet counts as available, in bytes."
-        Gauge(METRIC, told, registry=registry).set(available)
+        help_text = "Memory that the kubelet counts as available, in bytes."
+        Gauge(METRIC, help_text, registry=registry).set(available)
         with self._trouble():
             push_to_gateway(self.url, JOB, registry, self._group(), _REQUEST, self._handler())
 
@@ -76,22 +76,22 @@ class Gateway:
 
 
 class Stopping(Protocol):
-    """Told when to end; ``threading.Event`` is one."""
+    """When to end; ``threading.Event`` is one."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait for so many seconds at most; whether it is time to end."""
+        """Wait for ``timeout`` seconds at most; returns whether to end."""
         ...
 
 
-# The kubelet evicts pods by ``memory.available``: the machine's memory less the working set of the root cgroup, which
-# is what is used without the file pages that nobody has touched for a while. ``MemAvailable`` of the kernel is
-# another figure. Under cgroup v1 the root says what is used; under v2 it does not, and the sum of anonymous and file
-# pages stands in for it. Where the node is a container itself, its root is a cgroup like any other and does say so.
-# Source: the kubelet's signal memory.available (Kubernetes 1.36); cAdvisor's working set; libcontainer's statistics
-# of the root cgroup.
+# The kubelet evicts pods by ``memory.available``: the machine's memory minus the working set of the root cgroup, which
+# is the used memory without file pages that were not accessed for a while. ``MemAvailable`` of the kernel is another
+# figure. Under cgroup v1 the root reports what is used; under v2 it does not, and the sum of anonymous and file pages
+# is used instead. If the node is a container itself, its root is an ordinary cgroup and does report it.
+# Source: the kubelet's signal memory.available (Kubernetes 1.36); cAdvisor's working set; libcontainer's statistics of
+# the root cgroup.
 @dataclass(slots=True, frozen=True)
 class NodeMemory:
-    """What a machine's memory is used for, in bytes."""
+    """The memory of a machine and its use, in bytes."""
 
     capacity: int
     usage: int
@@ -99,12 +99,12 @@ class NodeMemory:
 
     @property
     def working_set(self) -> int:
-        """What is used and cannot be had back at once."""
+        """What is used and cannot be reclaimed at once."""
         return max(0, self.usage - self.inactive_file)
 
     @property
     def available(self) -> int:
-        """``memory.available``; less than nothing where a cgroup counts more than the machine has."""
+        """``memory.available``; negative if a cgroup counts more than the machine has."""
         return self.capacity - self.working_set
 
 
@@ -115,9 +115,9 @@ def keep_pushing(
     stopping: Stopping,
     warn: Callable[[str], None],
 ) -> None:
-    """Push what is measured every so many seconds until told to stop, and then delete it.
+    """Push what is measured, in intervals of ``seconds``, until stopped; then delete it.
 
-    Trouble may pass: it is told once, and that it has passed.
+    A problem is reported once when it begins and once when it ends.
     """
     trouble = ""
     while True:
@@ -165,9 +165,9 @@ def _first_version(capacity: int, root: Path) -> NodeMemory:
 
 
 def _second_version(capacity: int, root: Path) -> NodeMemory:
-    told, current = _Figures.of(root / "memory.stat"), root / "memory.current"
+    stat, current = _Figures.of(root / "memory.stat"), root / "memory.current"
     if not current.exists():
-        usage = told["anon"] + told["file"]
+        usage = stat["anon"] + stat["file"]
     elif any(each.is_dir() for each in root.iterdir()):
         usage = _amount(current)
     else:
@@ -175,7 +175,7 @@ def _second_version(capacity: int, root: Path) -> NodeMemory:
             f"{root} is the cgroup of one container, not the node's: mount the host's /sys/fs/cgroup, and name its place "
             "with --cgroup-root"
         )
-    return NodeMemory(capacity, usage, told["inactive_file"])
+    return NodeMemory(capacity, usage, stat["inactive_file"])
 
 
 @dataclass(slots=True, frozen=True)

@@ -1,7 +1,7 @@
-"""Rule files: which queries tell of pressure, and from which value on.
+"""Rule files: which queries indicate pressure, and from which value on.
 
-The format is that of a dynamic scheduler whose files are used unchanged. All other fields of a rule are restow's own,
-and may be left out. A field that nobody reads is told of and ignored, as that program ignores it.
+The format is that of a dynamic scheduler, whose files work unchanged. All further fields are restow's own and optional.
+An unknown field is reported and ignored, as that scheduler ignores it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from restow.documents.shapes import Duration
 from restow.errors import InputError
 
 _RULES: Final = "Rulename"
-#: The sum of weights that is pressure: decimal fractions may come out a hair below 1.
+#: The sum of weights that means pressure: decimal fractions may add up to slightly less than 1.
 ENOUGH: Final = 1 - 1e-9
 _FILE: Final = DocumentKind("a rule file", "Rulename: {<rule>: {Promsql: ..., Threshold: ...}}")
 
@@ -29,7 +29,7 @@ Effect = Literal["label", "taint"]
 
 
 class _Job(Struct, frozen=True):
-    """The scrape job that the queries are about; nothing is asked of it beyond what the queries say."""
+    """The scrape job of the queries; it is read and ignored."""
 
     name: str = field(default="", name="Name")
 
@@ -62,7 +62,7 @@ class Rule:
     hold: int = 0
     #: The value at which pressure ends; between it and the threshold nothing changes.
     clear: float = math.nan
-    #: A node is under pressure where the weights of the rules that find it so come to 1.
+    #: A node is under pressure if the weights of the rules that find it so add up to 1.
     weight: float = 1
     effect: Effect = "label"
 
@@ -76,7 +76,7 @@ class RuleFile:
     warnings: tuple[Finding, ...] = ()
 
     def query_refused(self, rule: Rule, why: str) -> InputError:
-        """Return the exception about a query that Prometheus does not take."""
+        """Return the exception for a query that Prometheus refuses."""
         return refusal(self.document, [Issue((_RULES, rule.name, "Promsql"), why)])
 
 

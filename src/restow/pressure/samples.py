@@ -1,7 +1,7 @@
-"""What Prometheus is asked, and its answers as values of nodes, now and over a range; and what in them cannot be used.
+"""The queries to Prometheus, and their results as values of nodes, now and over a range; and which samples are unusable.
 
-A value counts only if it is one: finite, not old, and the only one of its node. Whatever is wrong with the samples of a
-node, the node then has no value, and its mark stays as it is for a while.
+A value counts only if it is finite, recent and the only one of its node. Otherwise the node has no value, and its mark
+stays as it is for a while.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from restow.client.errors import ClientError
-from restow.client.prometheus import Answer, Sample, query
+from restow.client.prometheus import InstantVector, VectorSample, query
 from restow.client.transport import Api
 from restow.cluster.amounts import LARGEST
 from restow.cluster.usage_history import SampleSeries
 from restow.pressure.rules import Rule
 
-#: Seconds after which a sample is old. Prometheus itself looks back so far.
+#: Seconds after which a sample is stale, as in Prometheus itself.
 STALE_AFTER = 300.0
 
 #: Largest float that is a whole amount.
@@ -44,16 +44,16 @@ class NodeValues:
 
 
 @dataclass(slots=True, frozen=True)
-class Asked:
-    """What became of the queries, by rule: an answer, or None and why there is none."""
+class RuleResults:
+    """The results of the queries, by rule; None for a query that failed, and why."""
 
-    answers: Sequence[Answer | None]
+    answers: Sequence[InstantVector | None]
     #: By the rule's name.
     failures: dict[str, str]
 
     @property
     def any_answered(self) -> bool:
-        """Whether Prometheus is there at all."""
+        """Whether Prometheus answers at all."""
         return any(answer is not None for answer in self.answers)
 
 
@@ -70,8 +70,8 @@ class NodeRanges:
     unusable: int
 
 
-def join(answer: Answer, index: Mapping[str, int], nodes: int) -> NodeValues:
-    """Return the values of so many nodes; ``index`` knows the position of a node by each of its names."""
+def join(answer: InstantVector, index: Mapping[str, int], nodes: int) -> NodeValues:
+    """Return the values of the nodes; ``index`` has the position of a node by each of its names."""
     values = np.full(nodes, math.nan)
     unusable: dict[int, str] = {}
     unmatched: dict[str, None] = {}
@@ -112,31 +112,33 @@ def unmatched_instances(joined: Iterable[NodeValues]) -> list[str]:
     return sorted({instance for each in joined for instance in each.unmatched})
 
 
-def _problem(sample: Sample, at: float) -> str:
+def _problem(sample: VectorSample, at: float) -> str:
     if not math.isfinite(sample.value):
         return "not a number"
     return "an old sample" if at - sample.at > STALE_AFTER else ""
 
 
-async def ask(prometheus: Api, rules: Sequence[Rule]) -> Asked:
-    """Return what all queries come to; none of them fails for the others."""
+async def ask(prometheus: Api, rules: Sequence[Rule]) -> RuleResults:
+    """Run all queries; a failing one does not affect the others."""
     once = prometheus.once()
     found = await asyncio.gather(*(_answer(once, rule) for rule in rules))
     failures = {rule.name: each for rule, each in zip(rules, found, strict=True) if isinstance(each, str)}
-    return Asked([None if isinstance(each, str) else each for each in found], failures)
+    return RuleResults([None if isinstance(each, str) else each for each in found], failures)
 
 
-async def _answer(prometheus: Api, rule: Rule) -> Answer | str:
+async def _answer(prometheus: Api, rule: Rule) -> InstantVector | str:
     try:
         return await query(prometheus, rule.query)
     except ClientError as error:
         return str(error)
 
 
-def ranges(answer: Answer, index: Mapping[str, int], nodes: Sequence[str], *, per_unit: int, query: str) -> NodeRanges:
-    """The series of nodes by their names; ``index`` knows the position of a node by each of its names and addresses.
+def ranges(
+    answer: InstantVector, index: Mapping[str, int], nodes: Sequence[str], *, per_unit: int, query: str
+) -> NodeRanges:
+    """The series of nodes by their names; ``index`` has the position of a node by each of its names and addresses.
 
-    A sample of 1 is so many of the amounts of ``cluster.amounts``: 1000 for cores, 1 for bytes.
+    ``per_unit`` converts a sample to the amounts of ``cluster.amounts``: 1000 for cores, 1 for bytes.
     """
     where = _positions(answer, index)
     values: dict[int, dict[int, list[float]]] = {}
@@ -153,7 +155,7 @@ def ranges(answer: Answer, index: Mapping[str, int], nodes: Sequence[str], *, pe
     )
 
 
-def _positions(answer: Answer, index: Mapping[str, int]) -> Mapping[str, int | None]:
+def _positions(answer: InstantVector, index: Mapping[str, int]) -> Mapping[str, int | None]:
     instances = dict.fromkeys(sample.instance for sample in answer.samples)
     return {instance: position_of(instance, index) for instance in instances}
 

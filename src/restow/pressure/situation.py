@@ -1,6 +1,6 @@
-"""What is known after one answer to each query, and what follows from it for the marks: a pure step from one moment to the next.
+"""What is known after one result of each query, and the marks that follow: a pure step from one moment to the next.
 
-Nodes come and go between two moments; each is known by its uid, so a new node of an old name begins anew.
+Nodes are identified by uid, so a new node with an old name starts from the beginning.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.client.prometheus import Answer
+from restow.client.prometheus import InstantVector
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import (
     BoolArray,
     FloatArray,
     IntArray,
     Marks,
-    Patience,
+    MissingDataPolicy,
     Pressure,
     Table,
     marks,
@@ -34,19 +34,19 @@ from restow.pressure.samples import NodeValues, join
 
 SingleArray: TypeAlias = NDArray[np.float32]
 
-#: Minutes that are kept.
+#: How many minutes are kept.
 KEPT: Final = 60
 
 
 @dataclass(slots=True, frozen=True)
 class Criteria:
-    """By what nodes are judged."""
+    """The rules and settings by which nodes are evaluated."""
 
     rules: Sequence[Rule]
     mark: Mark
     #: The share of all nodes that one rule may mark.
     most: float
-    patience: Patience
+    missing_data: MissingDataPolicy
 
 
 @dataclass(slots=True, frozen=True)
@@ -95,12 +95,12 @@ def assess(
     criteria: Criteria,
     before: Situation | None,
     known: Iterable[MarkedNode],
-    answers: Sequence[Answer | None],
+    answers: Sequence[InstantVector | None],
     now: int,
 ) -> Situation:
-    """Return the situation after an answer to each rule's query, or None where there was none.
+    """Return the situation after one result for each rule, or None where its query failed.
 
-    Without a situation before it, the marks that nodes bear are all that is known of the past.
+    Without an earlier situation, only the existing marks are known of the past.
     """
     nodes = markable(known)
     index = index_of(nodes)
@@ -110,7 +110,7 @@ def assess(
     past = _beginning(table, nodes, criteria.mark, now)
     if before is not None:
         past = before.pressure.carried(past, positions_among(before.nodes, nodes))
-    pressure = step(past, table, values, now, criteria.patience)
+    pressure = step(past, table, values, now, criteria.missing_data)
     return Situation(
         at=now,
         nodes=nodes,
@@ -123,7 +123,7 @@ def assess(
 
 
 def positions_among(before: Sequence[MarkedNode], nodes: Sequence[MarkedNode]) -> IntArray:
-    """Return where each node was among those of before, and -1 for a new one."""
+    """Return the earlier position of each node, -1 for a new one."""
     was = {(node.name, node.uid): position for position, node in enumerate(before)}
     return np.array([was.get((node.name, node.uid), -1) for node in nodes], dtype=np.int64)
 

@@ -14,13 +14,13 @@ from restow.pressure.situation import Criteria, History, Situation
 from restow.serving.health import Health
 from restow.serving.pages import add_page, pages, plain_text
 
-#: The page fetches nothing, and nobody shows it in a page of theirs.
+#: The page loads nothing, and must not be framed by other pages.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 
 @dataclass(slots=True, frozen=True)
-class View:
-    """At one moment."""
+class PressureView:
+    """What the pages show at one moment."""
 
     criteria: Criteria
     #: None before the first round, and in a process that waits for the lease.
@@ -40,11 +40,11 @@ class View:
 
 
 #: Makes a page of HTML.
-Renderer = Callable[[View], str]
+Renderer = Callable[[PressureView], str]
 
 
 def application(
-    health: Health, metrics: Callable[[], str], view: Callable[[], View], render: Renderer
+    health: Health, metrics: Callable[[], str], view: Callable[[], PressureView], render: Renderer
 ) -> web.Application:
     """Return the application; ``view`` gives what there is to show now."""
     made = pages(health, metrics)
@@ -54,15 +54,15 @@ def application(
     return made
 
 
-def _status(view: View) -> web.Response:
+def _status(view: PressureView) -> web.Response:
     if view.trouble:
         return plain_text(f"{view.trouble}\n", HTTPStatus.SERVICE_UNAVAILABLE)
     return plain_text("ok")
 
 
-def _nodes(view: View) -> web.Response:
-    told = {"type": view.criteria.mark.value, "num": len(view.labelled), "node_names": list(view.labelled)}
-    return web.Response(text=json.dumps(told), content_type="application/json")
+def _nodes(view: PressureView) -> web.Response:
+    body = {"type": view.criteria.mark.value, "num": len(view.labelled), "node_names": list(view.labelled)}
+    return web.Response(text=json.dumps(body), content_type="application/json")
 
 
 def _page(html: str) -> web.Response:

@@ -1,7 +1,6 @@
-"""Writes the difference between the marks that nodes bear and those that they are to bear: one patch a change, none else.
+"""Writes the difference between actual and wanted marks: one patch per change, none if nothing changes.
 
-What was written shows in the watch a moment later; until then the node is left alone. In a dry run the difference is told,
-once for each change.
+The watch shows a write a moment later; until then the node is left alone. In a dry run, each change is logged once.
 """
 
 from __future__ import annotations
@@ -41,37 +40,37 @@ _MESSAGES: Final = {
 
 
 @dataclass(slots=True, frozen=True)
-class Difference:
-    """A mark of a node that is to be written."""
+class MarkChange:
+    """A change of one mark of a node."""
 
     node: MarkedNode
     kind: MarkKind
-    #: Whether it is to be there.
+    #: Whether to set or to clear it.
     wanted: bool
-    #: All labels that are to be ours.
+    #: All labels that should be ours afterwards.
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def change(self) -> str:
-        """``set`` or ``clear``."""
+        """The change as metrics name it: ``set`` or ``clear``."""
         return "set" if self.wanted else "clear"
 
 
 def differences(
     nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str], tainted: frozenset[str]
-) -> Iterator[Difference]:
-    """Yield what is to be written so that exactly these nodes (names) bear the marks."""
+) -> Iterator[MarkChange]:
+    """Yield the changes after which exactly these nodes (names) have the marks."""
     for node in nodes:
         wanted = node.name in labelled
         labels = labels_wanted(node, mark, wanted=wanted)
         if labels_of(node, FIELD_MANAGER) != labels:
-            yield Difference(node, "label", bool(labels), labels)
+            yield MarkChange(node, "label", bool(labels), labels)
         if is_tainted(node, mark) != (node.name in tainted):
-            yield Difference(node, "taint", node.name in tainted)
+            yield MarkChange(node, "taint", node.name in tainted)
 
 
 def foreign_nodes(nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str]) -> list[str]:
-    """Return the nodes that are to be labelled and bear somebody else's label."""
+    """Return the nodes that should be labelled but have another program's label."""
     return sorted(node.name for node in nodes if node.name in labelled and is_foreign(node, mark))
 
 
@@ -84,32 +83,32 @@ class Writer:
     log: Log
     metrics: PressureMetrics
     dry_run: bool
-    #: The version that each node (uid) has had since it was written.
+    #: The version of each node (uid) after our last write.
     _versions: dict[str, int] = field(default_factory=dict, init=False)
-    #: What was told in a dry run, by node and mark.
+    #: What was logged in a dry run, by node and mark.
     _logged: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
 
-    async def write(self, found: Iterable[Difference], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
-        """Write all of it; returns why some could not be, by node. ``reasons`` tells why a node (name) is marked."""
+    async def write(self, found: Iterable[MarkChange], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
+        """Write all changes; returns why some failed, by node. ``reasons`` gives the reason for a node's mark."""
         due = list(found)
         if self.dry_run:
             self._log_changes(due, reasons)
             return {}
         limit = asyncio.Semaphore(_AT_A_TIME)
-        by_node: dict[str, list[Difference]] = {}
+        by_node: dict[str, list[MarkChange]] = {}
         for each in due:
             if each.node.version >= self._versions.get(each.node.uid, 0):
                 by_node.setdefault(each.node.name, []).append(each)
 
-        async def one(differences: list[Difference]) -> str:
+        async def one(differences: list[MarkChange]) -> str:
             async with limit:
-                # One after the other: a patch makes the next one's node an old one.
+                # One after the other: the first patch makes the version of the second one's node outdated.
                 return await self._write(differences[0], permit, reasons)
 
         problems = await asyncio.gather(*map(one, by_node.values()))
         return {name: problem for name, problem in zip(by_node, problems, strict=True) if problem}
 
-    async def _write(self, due: Difference, permit: Permit, reasons: Callable[[str], str]) -> str:
+    async def _write(self, due: MarkChange, permit: Permit, reasons: Callable[[str], str]) -> str:
         node = due.node
         try:
             if due.kind == "label":
@@ -117,7 +116,7 @@ class Writer:
             else:
                 version = await write_taint(self.api, node, self.mark, permit, wanted=due.wanted)
         except (Conflict, NotFound):
-            # Somebody else was quicker, or the node is gone: the watch tells in a moment.
+            # Another program was quicker, or the node is gone: the watch shows which in a moment.
             self.metrics.written(due.kind, due.change, "outdated")
             return ""
         except ClientError as error:
@@ -136,14 +135,14 @@ class Writer:
         there = {node.uid for node in nodes}
         self._versions = {uid: version for uid, version in self._versions.items() if uid in there}
 
-    def _log_changes(self, due: list[Difference], reasons: Callable[[str], str]) -> None:
+    def _log_changes(self, due: list[MarkChange], reasons: Callable[[str], str]) -> None:
         now = {(each.node.uid, each.kind): each.wanted for each in due}
         for each in due:
             if self._logged.get((each.node.uid, each.kind)) != each.wanted:
                 self._log(each, reasons)
         self._logged = now
 
-    def _log(self, due: Difference, reasons: Callable[[str], str]) -> None:
+    def _log(self, due: MarkChange, reasons: Callable[[str], str]) -> None:
         message = _MESSAGES[due.wanted, self.dry_run]
         more: dict[str, Any] = {"reason": reasons(due.node.name)} if due.wanted else {}
         self.log.info(message, node=Ref("", due.node.name), mark=due.kind, **more)

@@ -45,12 +45,12 @@ class Imbalance:
 
 
 def predicts(plan: Plan) -> bool:
-    """Tell whether the plan says where pods land."""
+    """Whether the plan says where pods land."""
     return plan.metadata.placement == Placement.PROVE
 
 
 def predicts_load(plan: Plan) -> bool:
-    """Tell whether there is a load after the plan to compare with the one before."""
+    """Whether there is a load after the plan to compare with the one before."""
     return predicts(plan) and bool(plan.moves)
 
 

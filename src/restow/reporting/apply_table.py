@@ -30,7 +30,7 @@ _ALL: Final = "see -o json"
 
 
 def print_promise(promise: Promise, plan: str, age: int, server: str, console: Console) -> None:
-    """Print what holds of a plan, a file of this name that is so old (seconds), and what does not."""
+    """Print what holds of a plan and what does not, with its file name and its ``age`` in seconds."""
     width = console.width
     sections = (
         _header(promise, plan, age, server, width),
@@ -42,7 +42,7 @@ def print_promise(promise: Promise, plan: str, age: int, server: str, console: C
 
 
 def print_result(result: ApplyResult, console: Console) -> None:
-    """Print what came of what was promised."""
+    """Print the outcome of each promised move."""
     entries = [each for each in result.moves if each.result != AppliedResult.REFUSED]
     failed = [each for each in entries if not each.kept]
     shown = (entries if len(entries) <= _MOST_LISTED else failed)[:_MOST_LISTED]

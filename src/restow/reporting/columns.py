@@ -1,7 +1,7 @@
 """Cells in columns: natural widths, narrowed until they fit, cut in the middle where names are too long.
 
-A name's ends tell more than its middle (the workload in front, the random suffix behind), and reasons are wrapped, never
-cut. ``rich.table`` cuts at the end only, hence these few functions.
+A name's ends say more than its middle (the workload in front, the random suffix behind), and reasons are wrapped, never
+cut. ``rich.table`` cuts at the end only; therefore these few functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 GAP: Final = "  "
-#: Between commands and what they tell.
+#: Between commands and their descriptions.
 _WIDE_GAP: Final = "   "
 _NARROWEST: Final = 8
 _NO_BREAK_SPACE: Final = "\u00a0"
@@ -72,9 +72,9 @@ def wrapped(text: str, width: int, **options: Any) -> list[str]:
 
 
 def next_commands(wanted: Mapping[str, str], width: int) -> Iterator[Text]:
-    """Yield commands and what each tells, in two columns; a command that is too long for them stands by itself."""
+    """Yield commands and their descriptions, in two columns; a command that is too long for them gets its own line."""
     room = width - len(_WIDE_GAP) - max(map(len, wanted.values()), default=0)
     longest = max((len(each) for each in wanted if len(each) <= room), default=0)
     for command, meaning in wanted.items():
-        told = f"{command:<{longest}}{_WIDE_GAP}"
-        yield Text.assemble(told, (meaning, "dim")) if len(told) + len(meaning) <= width else Text(command)
+        padded = f"{command:<{longest}}{_WIDE_GAP}"
+        yield Text.assemble(padded, (meaning, "dim")) if len(padded) + len(meaning) <= width else Text(command)

@@ -1,4 +1,4 @@
-"""What came of a comparison: the document of ``restow simulate --compare -o json``."""
+"""The result of a comparison: the document of ``restow simulate --compare -o json``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ComparisonMetadata(Struct, frozen=True, rename="camel"):
     restow_version: str
 
 
-class Middle(Struct, frozen=True, rename="camel"):
+class Quartiles(Struct, frozen=True, rename="camel"):
     """One number over all futures: its median and its middle half; null is a cluster that was not quiet at the end."""
 
     number: str
@@ -32,11 +32,11 @@ class Middle(Struct, frozen=True, rename="camel"):
 
 
 class ComparedPolicy(Struct, frozen=True, rename="camel"):
-    """A policy and what came of it."""
+    """A policy and its results."""
 
     policy: str
     placement: str
-    numbers: tuple[Middle, ...]
+    numbers: tuple[Quartiles, ...]
     futures: tuple[Future, ...]
 
 
@@ -59,7 +59,7 @@ class Difference(Struct, frozen=True, rename="camel"):
 
 
 class Comparison(Struct, frozen=True, rename="camel"):
-    """The whole document."""
+    """The document of ``restow simulate --compare -o json``."""
 
     metadata: ComparisonMetadata
     policies: tuple[ComparedPolicy, ...]

@@ -1,4 +1,4 @@
-"""The numbers by which policies are compared, and how people read them.
+"""The numbers by which policies are compared, and how they are displayed.
 
 To add one: a field of ``simulating.scenarios.futures.Future``, and a line here.
 """
@@ -37,7 +37,7 @@ class ComparedNumber:
 
     @property
     def name(self) -> str:
-        """What it is called in documents."""
+        """Its name in documents."""
         return _NAMES[self.field]
 
     def values(self, futures: Iterable[Future]) -> list[float]:
@@ -46,12 +46,12 @@ class ComparedNumber:
         return [math.inf if each is None else each for each in found]
 
     def text(self, value: float | None) -> str:
-        """Write it for people; None never comes."""
+        """Display a value; None means never."""
         return "not quiet" if value is None else self.shown(value)
 
 
 _NAMES: Final = dict(zip(Future.__struct_fields__, Future.__struct_encode_fields__, strict=True))
-#: In the order in which people read them.
+#: In the order of display.
 NUMBERS: Final = (
     ComparedNumber("evictions", "evictions", "fewer evictions", "more evictions"),
     ComparedNumber("in_vain", "in vain", "fewer evictions in vain", "more evictions in vain"),

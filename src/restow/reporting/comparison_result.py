@@ -1,7 +1,7 @@
-"""From futures to what they tell of policies: medians, the middle half, and which difference is clear.
+"""From futures to statements about policies: medians, the middle half, and which difference is clear.
 
-A seed is a future that each policy meets, so policies are compared future by future (paired). A difference is clear if
-so many of the futures that differ point the same way that chance would do it in less than 1 of 100 comparisons: the
+A seed is a future that each policy meets, so policies are compared future by future (paired). A difference is clear if,
+among the futures that differ, chance alone would point as many the same way in less than 1 of 100 comparisons: the
 two-sided sign test, which supposes nothing about how the numbers are spread.
 """
 
@@ -18,7 +18,7 @@ from restow.reporting.comparison_document import (
     Comparison,
     ComparisonMetadata,
     Difference,
-    Middle,
+    Quartiles,
     Verdict,
 )
 from restow.reporting.comparison_numbers import NUMBERS, ComparedNumber
@@ -32,7 +32,7 @@ _CLEAR: Final = 0.01
 def comparison(metadata: ComparisonMetadata, found: Sequence[tuple[str, str, Sequence[Future]]]) -> Comparison:
     """Return the document about policies: name, placement, and futures by seed; the first is what others are held against."""
     policies = tuple(
-        ComparedPolicy(name, placement, tuple(_middle(each, futures) for each in NUMBERS), tuple(futures))
+        ComparedPolicy(name, placement, tuple(_quartiles(each, futures) for each in NUMBERS), tuple(futures))
         for name, placement, futures in found
     )
     first, *others = policies
@@ -40,11 +40,11 @@ def comparison(metadata: ComparisonMetadata, found: Sequence[tuple[str, str, Seq
     return Comparison(metadata, policies, differences, tuple(_sentences(policies, differences)))
 
 
-def _middle(number: ComparedNumber, futures: Sequence[Future]) -> Middle:
+def _quartiles(number: ComparedNumber, futures: Sequence[Future]) -> Quartiles:
     values = sorted(number.values(futures))
     last = len(values) - 1
     ends = values[last // 4], values[last - last // 4]
-    return Middle(number.name, _finite(_median(values)), *map(_finite, ends))
+    return Quartiles(number.name, _finite(_median(values)), *map(_finite, ends))
 
 
 def _median(values: Sequence[float]) -> float:
@@ -98,13 +98,13 @@ def _is_one_future(policy: ComparedPolicy) -> bool:
 
 
 def _about(policy: ComparedPolicy, first: ComparedPolicy, differences: Sequence[Difference]) -> Iterator[str]:
-    told = {verdict: _phrases(policy, first, differences, verdict) for verdict in ("better", "worse")}
-    if told["better"]:
-        yield f"{policy.policy} is better than {first.policy}: {', '.join(told['better'])}."
-    if told["worse"]:
-        what = "It is worse" if told["better"] else f"{policy.policy} is worse than {first.policy}"
-        yield f"{what}: {', '.join(told['worse'])}."
-    if not told["better"] and not told["worse"]:
+    phrases = {verdict: _phrases(policy, first, differences, verdict) for verdict in ("better", "worse")}
+    if phrases["better"]:
+        yield f"{policy.policy} is better than {first.policy}: {', '.join(phrases['better'])}."
+    if phrases["worse"]:
+        what = "It is worse" if phrases["better"] else f"{policy.policy} is worse than {first.policy}"
+        yield f"{what}: {', '.join(phrases['worse'])}."
+    if not phrases["better"] and not phrases["worse"]:
         alike = all(each.verdict == "equal" for each in differences)
         what = f"{policy.policy} and {first.policy} come to the same"
         yield f"{what}." if alike else f"No difference between {policy.policy} and {first.policy} is clear."

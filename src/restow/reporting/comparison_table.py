@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.reporting.comparison_document import ComparedPolicy, Comparison, ComparisonMetadata, Difference, Middle
+    from restow.reporting.comparison_document import (
+        ComparedPolicy,
+        Comparison,
+        ComparisonMetadata,
+        Difference,
+        Quartiles,
+    )
 
 _HEADS: Final = ("", "POLICY", "MEDIAN", "MIDDLE HALF", "FUTURES")
 _STYLES: Final = {"better": "green", "worse": "red", "unclear": "dim", "equal": "dim"}
@@ -34,7 +40,7 @@ def print_comparison(result: Comparison, console: Console) -> None:
     print_sections((_header(result, width), _answer(result, width), _table(result, width), _how(width)), console)
 
 
-def told_of(metadata: ComparisonMetadata) -> list[str]:
+def context_of(metadata: ComparisonMetadata) -> list[str]:
     """Say what was simulated: the scenario, how long, how often."""
     seeds = metadata.seeds
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
@@ -44,7 +50,7 @@ def told_of(metadata: ComparisonMetadata) -> list[str]:
 
 
 def _header(result: Comparison, width: int) -> Iterator[Text]:
-    yield from labelled("compare", told_of(result.metadata), width)
+    yield from labelled("compare", context_of(result.metadata), width)
 
 
 def _answer(result: Comparison, width: int) -> Iterator[Text]:
@@ -63,19 +69,19 @@ def _table(result: Comparison, width: int) -> Iterator[Text]:
 
 
 def _row(number: ComparedNumber, policy: ComparedPolicy, result: Comparison) -> tuple[list[str], str]:
-    middle = next(each for each in policy.numbers if each.number == number.name)
+    quartiles = next(each for each in policy.numbers if each.number == number.name)
     found = difference_of(result, policy, number)
-    half = half_of(middle, number)
+    half = half_of(quartiles, number)
     title = number.title if found is None else ""
-    told = "" if found is None else verdict_of(found)
-    return [title, printable(policy.policy), number.text(middle.median), half, told], _STYLES[
+    verdict = "" if found is None else verdict_of(found)
+    return [title, printable(policy.policy), number.text(quartiles.median), half, verdict], _STYLES[
         found.verdict
     ] if found else ""
 
 
-def half_of(middle: Middle, number: ComparedNumber) -> str:
+def half_of(quartiles: Quartiles, number: ComparedNumber) -> str:
     """Say between which numbers half of the futures are; nothing where these are one."""
-    low, high = number.text(middle.lower_quartile), number.text(middle.upper_quartile)
+    low, high = number.text(quartiles.lower_quartile), number.text(quartiles.upper_quartile)
     return f"{low} to {high}" if low != high else ""
 
 

@@ -20,14 +20,14 @@ _BEFORE_OUTCOME: Final = "     "
 
 
 def labelled_line(label: str, text: str, width: int, *, indent: int = 2, style: str = "") -> Iterator[Text]:
-    """Yield a label and a sentence, which goes on under itself."""
+    """Yield a label and a sentence, whose further lines are indented under its first."""
     start = f"{' ' * indent}{label:<{_LABEL}}{GAP}"
     for index, line in enumerate(wrapped(printable(text), max(width - len(start), 20)) or [""]):
         yield Text.assemble((start if index == 0 else " " * len(start), "dim"), (line, style))
 
 
 def headline(parts: Sequence[str], outcome: str, width: int) -> Iterator[Text]:
-    """Yield what is asked about, as many parts on a line as fit, and in a word what becomes of it."""
+    """Yield the object asked about, with as many parts on a line as fit, and the outcome in a word."""
     lines: list[str] = []
     for part in map(printable, parts):
         if lines and len(lines[-1]) + len(GAP) + len(part) <= width:

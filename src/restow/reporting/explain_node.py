@@ -85,11 +85,11 @@ def _load(resource: NodeResource) -> str:
 
 def _view_lines(view: NodeClassification, width: int) -> Iterator[Text]:
     if view.before is None and view.after is None:
-        told = f"{view.plugin}: {view.message}"
+        line = f"{view.plugin}: {view.message}"
     else:
         change = f" -> {_class(view.after)}" if view.after != view.before else ""
-        told = f"{view.plugin}: {_class(view.before)}{change}; {_figures(view)}"
-    yield from map(Text, wrapped(printable(told), width, subsequent_indent="  "))
+        line = f"{view.plugin}: {_class(view.before)}{change}; {_figures(view)}"
+    yield from map(Text, wrapped(printable(line), width, subsequent_indent="  "))
 
 
 def _class(name: str | None) -> str:
@@ -113,8 +113,8 @@ def _moves(verb: str, moves: Sequence[Move], width: int) -> Iterator[Text]:
     yield Text(_travelling(verb, len(moves)), style="bold")
     for each in moves[:_MOST_PODS]:
         origin = f"from {each.source} " if verb == "arrive" else ""
-        told = f" {each.pod}  {origin}{_landing(each)}  {each.plugin}: {each.reason}"
-        yield from map(Text, wrapped(printable(told), width, subsequent_indent="   "))
+        line = f" {each.pod}  {origin}{_landing(each)}  {each.plugin}: {each.reason}"
+        yield from map(Text, wrapped(printable(line), width, subsequent_indent="   "))
     if len(moves) > _MOST_PODS:
         yield Text(f" ... and {len(moves) - _MOST_PODS:,} more: see -o json", style="dim")
 
@@ -131,8 +131,8 @@ def _staying_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     yield Text("Candidates refused", style="bold")
     for each in explanation.staying:
         names = some([str(pod) for pod in each.pods], _MOST_NAMES)
-        told = f" {len(each.pods):,}  {each.stage}  {each.code}  {each.message} ({names})"
-        yield from map(Text, wrapped(printable(told), width, subsequent_indent="    "))
+        line = f" {len(each.pods):,}  {each.stage}  {each.code}  {each.message} ({names})"
+        yield from map(Text, wrapped(printable(line), width, subsequent_indent="    "))
 
 
 def _next_commands(explanation: NodeExplanation, width: int) -> Iterator[Text]:

@@ -1,4 +1,4 @@
-"""``restow explain pod`` on a terminal: what becomes of the pod, who wants it to move, what stands against it, what would help."""
+"""``restow explain pod`` on a terminal: what happens to the pod, who wants it to move, what prevents it, what would help."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
 def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, with_places: bool) -> Iterator[Text]:
     wants = "wanted to move it before the plan's other moves" if view.before else "wants to move it"
     yield from _sentence(f"{view.plugin} {wants}{f': {view.reason}' if view.reason else ''}", width)
-    if view.refusal is not None and not _is_told(view):
-        told = f"{view.refusal.stage} {view.refusal.code}: {view.refusal.message}"
-        yield from labelled_line("the plan", told, width, style="red")
+    if view.refusal is not None and not _repeats_a_gate(view):
+        sentence = f"{view.refusal.stage} {view.refusal.code}: {view.refusal.message}"
+        yield from labelled_line("the plan", sentence, width, style="red")
     for gate in view.gates:
         yield from labelled_line(gate.stage, gate.message, width, style="red" if gate.passes is False else "")
         if gate.stage == Stage.PLACEMENT:
@@ -99,8 +99,8 @@ def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, 
     yield from _change_lines(view.changes, width)
 
 
-def _is_told(view: StrategyView) -> bool:
-    """Whether a stage says already what the plan says."""
+def _repeats_a_gate(view: StrategyView) -> bool:
+    """Whether a gate already shows the refusal of the plan."""
     refusal = view.refusal
     return refusal is not None and any(_holds_back(each, refusal.code) for each in view.gates)
 
@@ -116,8 +116,8 @@ def _winners(explanation: PodExplanation, view: StrategyView, width: int) -> Ite
         chances = places.probabilities if len(places.candidates) > 1 else ()
         candidates = [candidate_text(*each) for each in zip_longest(places.candidates, chances)]
         satisfied = f"{len(view.welcome):,} of them" if view.welcome else "none of them"
-        told = f"{some(candidates, _MOST_NODES)}; {satisfied} would satisfy {view.plugin}"
-        yield from labelled_line("could win", told, width)
+        sentence = f"{some(candidates, _MOST_NODES)}; {satisfied} would satisfy {view.plugin}"
+        yield from labelled_line("could win", sentence, width)
 
 
 def _rejections(explanation: PodExplanation, width: int) -> Iterator[Text]:
@@ -128,31 +128,35 @@ def _rejections(explanation: PodExplanation, width: int) -> Iterator[Text]:
 
 
 def _group(group: Rejected, nodes: Sequence[str], width: int) -> Iterator[Text]:
-    said = "; ".join(group.reasons)
+    reasons = "; ".join(group.reasons)
     plugin = group.plugin or "PreFilter"
     if len(nodes) > _MOST_NODES:
-        yield from _node_line(counted(len(nodes), "node"), f"{plugin}{GAP}{said} ({some(nodes, _MOST_NAMES)})", width)
+        yield from _node_line(
+            counted(len(nodes), "node"), f"{plugin}{GAP}{reasons} ({some(nodes, _MOST_NAMES)})", width
+        )
         return
     alike: dict[str, list[str]] = {}
     for name in nodes:
         alike.setdefault(group.details.get(name, ""), []).append(name)
     for detail, names in alike.items():
-        told = f"{said}: {detail}" if detail else said
-        yield from _node_line(", ".join(names), f"{plugin}{GAP}{told}", width)
+        sentence = f"{reasons}: {detail}" if detail else reasons
+        yield from _node_line(", ".join(names), f"{plugin}{GAP}{sentence}", width)
 
 
-def _node_line(start: str, told: str, width: int) -> Iterator[Text]:
+def _node_line(start: str, sentence: str, width: int) -> Iterator[Text]:
     indent = " " * _INDENT
-    lines = wrapped(f"{indent}{printable(start)}{GAP}{printable(told)}", width, subsequent_indent=" " * (_INDENT + 2))
+    lines = wrapped(
+        f"{indent}{printable(start)}{GAP}{printable(sentence)}", width, subsequent_indent=" " * (_INDENT + 2)
+    )
     yield from (Text(line, style="dim") for line in lines)
 
 
 def _change_lines(changes: Sequence[SuggestedChange], width: int) -> Iterator[Text]:
     for verified, opening in ((True, "It would move"), (False, "It might move")):
-        told = [_change(each) for each in changes if each.verified is verified]
-        if told:
+        sentences = [_change(each) for each in changes if each.verified is verified]
+        if sentences:
             yield from (
-                Text(line, style="green") for line in wrapped(printable(f"{opening} {', or '.join(told)}."), width)
+                Text(line, style="green") for line in wrapped(printable(f"{opening} {', or '.join(sentences)}."), width)
             )
 
 
@@ -165,12 +169,12 @@ def _change(change: SuggestedChange) -> str:
 def _unwanted(views: Sequence[StrategyView], width: int) -> Iterator[Text]:
     """Yield why strategies leave the pod alone; those that do not say in one sentence."""
     silent = [each.plugin for each in views if not each.reason]
-    told = [f"{each.plugin} does not want to move it: {each.reason}" for each in views if each.reason]
+    sentences = [f"{each.plugin} does not want to move it: {each.reason}" for each in views if each.reason]
     if silent:
         *first, last = silent
         names = f"{', '.join(first)} and {last}" if first else last
-        told.append(f"{names} {'do' if first else 'does'} not want to move it")
-    for sentence in told:
+        sentences.append(f"{names} {'do' if first else 'does'} not want to move it")
+    for sentence in sentences:
         for line in wrapped(printable(sentence), width, subsequent_indent="  "):
             yield Text(line, style="dim")
 

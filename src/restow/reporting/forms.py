@@ -1,8 +1,8 @@
 """The forms of ``restow plan -o NAME``.
 
 To add a form: one file in ``reporting`` and one line here, or an entry point of the group ``restow.outputs`` in another
-package (``docs/how-to/write-an-output.md``). A form is imported when it is asked for, so a broken one does no harm where
-nobody uses it.
+package (``docs/how-to/write-an-output.md``). A form is imported when it is asked for, so a broken one does no harm
+elsewhere.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _form_of_a_package(name: str) -> Form:
 
 
 def _document(name: str, offered: Callable[[Report], Any], report: Report) -> tuple[bytes]:
-    """What a package makes of a report, in UTF-8; UnusablePackageError where it makes no text of it."""
+    """A package's rendering of a report, in UTF-8; UnusablePackageError if it is not a text."""
     try:
         text = offered(report)
     except FAULTS as error:

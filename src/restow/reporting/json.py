@@ -25,7 +25,7 @@ _HEAD = ("apiVersion", "kind", "metadata")
 
 
 def form(report: Report) -> Iterator[bytes]:
-    """``-o json``."""
+    """Render ``-o json``."""
     return render_json(report.plan)
 
 

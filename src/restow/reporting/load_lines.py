@@ -58,7 +58,7 @@ def load_lines(report: Report, width: int) -> Iterator[Text]:
 
 
 def _nodes_fit(report: Report, width: int) -> bool:
-    """Tell whether a character a node fits below the figures of the two resources that matter most."""
+    """Whether a character a node fits below the figures of the two resources that matter most."""
     columns = [_column(report, each) for each in shown_resources(report)[:_MOST_PICTURED]]
     return len(report.loads) <= _MOST_BUCKETS and _width(columns) <= width
 
@@ -119,7 +119,7 @@ def _figures(before: ResourceLoad, after: ResourceLoad, *, known: bool) -> list[
 
 
 def _style(before: float, after: float) -> str:
-    """Less is better."""
+    """Green for a lower value, red for a higher one."""
     return "green" if after < before else "red" if after > before else ""
 
 

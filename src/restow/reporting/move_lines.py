@@ -1,8 +1,8 @@
 """The moves on a terminal: one line each while they fit on a screen, the first few and totals when they do not.
 
-A reason stands in its own column where the terminal is wide enough; on a narrow one it follows the moves
-that share it. Before a name is cut, what tells least is left out: the hash in a pod's name, the domain that all nodes
-share, and then in the pod's name what the owner's column says. The owner tells what moves, and gives way last.
+A reason has its own column where the terminal is wide enough; on a narrow one it follows the moves that share it.
+Before a name is cut, the least informative parts are left out: the hash in a pod's name, the domain that all nodes
+share, and then in the pod's name what the owner's column says. The owner says what moves, and is cut last.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _reasons_below(rows: list[list[str]], columns: list[int], reasons: list[str]
 
 
 def _totals(plan: Plan, width: int) -> Iterator[Text]:
-    """Say who moves, by whom, from where and to where: the largest counts."""
+    """Yield which strategies move what, from where and to where: the largest counts."""
     moves = plan.moves
     targets = [each.target for each in moves if each.target]
     short = without_shared_domain([*(each.source for each in moves), *targets])
@@ -207,10 +207,10 @@ def _to(moves: Sequence[Move]) -> str:
     return "planned to" if any(target_kind(each) == TargetKind.OPEN for each in moves) else "to"
 
 
-def total_line(title: str, told: str, width: int) -> Iterator[Text]:
-    """Yield a title and what it stands for, which goes on under itself."""
+def total_line(title: str, description: str, width: int) -> Iterator[Text]:
+    """Yield a title and a text, whose further lines are indented under its first."""
     start = f"{title:<{_TITLE}}{GAP}"
-    yield from map(Text, wrapped(f"{start}{told}", width, subsequent_indent=" " * len(start)))
+    yield from map(Text, wrapped(f"{start}{description}", width, subsequent_indent=" " * len(start)))
 
 
 def _largest(counts: Counter[str]) -> str:

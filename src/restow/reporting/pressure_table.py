@@ -1,4 +1,4 @@
-"""``restow pressure check`` on a terminal: the nodes with something to tell, their values, and what becomes of their marks."""
+"""``restow pressure check`` on a terminal: the notable nodes, their values, and how their marks would change."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def _cells(node: CheckedNode, rules: Sequence[CheckedRule]) -> tuple[str, ...]:
 
 def _status(node: CheckedNode) -> str:
     over = [name for name in node.over if name not in node.waiting]
-    told = [_CHANGES[change].format(mark=mark) for mark, change in (("label", node.label), ("taint", node.taint))]
+    changes = [_CHANGES[change].format(mark=mark) for mark, change in (("label", node.label), ("taint", node.taint))]
     parts = [
-        *filter(None, told),
+        *filter(None, changes),
         f"over {', '.join(over)}" if over else "",
         *(f"over {name}, which waits for {time}" for name, time in node.waiting.items()),
         *(f"{name}: {problem}" for name, problem in node.problems.items()),

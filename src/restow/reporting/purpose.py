@@ -1,4 +1,4 @@
-"""What the policy wanted and what becomes of balance, for better and for worse: the same words in every output."""
+"""What the policy wanted and how balance changes, for better and for worse: the same words in every output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wanted(plan: Plan) -> list[str]:
 
 
 def made_together(plan: Plan) -> str:
-    """What is done by several moves as one, in the plan's order: ``empty node-3 (5 moves)``; empty where nothing is."""
+    """Which groups of moves belong together, in the plan's order: ``empty node-3 (5 moves)``; empty if there are none."""
     made = [(each.plugin, each.proposal) for each in plan.moves if each.proposal is not UNSET]
     sizes = {(plugin, proposal.purpose): proposal.moves for plugin, proposal in made}
     return some([f"{purpose} ({counted(moves, 'move')})" for (_, purpose), moves in sizes.items()], _MOST)
@@ -45,8 +45,8 @@ def not_done(plan: Plan) -> str:
     """What is not done since one pod cannot go, and how many could: ``empty node-4 (6 more pods stay)``; empty as before."""
     refused = [(each.proposal.purpose, len(also_staying(each))) for each in plan.refusals if each.proposal is not UNSET]
     ranked = sorted(refused, key=lambda each: (-each[1], each[0]))
-    told = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
-    return some(told, _MOST)
+    purposes = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
+    return some(purposes, _MOST)
 
 
 def _of(moved: int, asked: int) -> str:
@@ -54,7 +54,7 @@ def _of(moved: int, asked: int) -> str:
 
 
 def balance(plan: Plan) -> list[str]:
-    """What becomes of each resource's spread: ``CPU more even, 0.31 -> 0.08``; empty where nobody can tell."""
+    """How each resource's spread changes: ``CPU more even, 0.31 -> 0.08``; empty if that is unknown."""
     if not predicts_load(plan):
         return []
     return [
@@ -73,7 +73,7 @@ def levels(plan: Plan) -> bool:
 
 
 def _spreads(plan: Plan) -> list[tuple[str, float, float]]:
-    """The spreads as they are shown."""
+    """The spreads, rounded as displayed."""
     load = plan.summary.utilisation
     names = sorted(load.before.keys() & load.after.keys(), key=resource_order)
     return [(name, round(load.before[name].spread, 2), round(load.after[name].spread, 2)) for name in names]

@@ -1,4 +1,4 @@
-"""``restow schedule --pod``: one pod, node by node: what every plugin gives the nodes that fit, and who is against the rest."""
+"""``restow schedule --pod``: one pod, node by node: the scores of the nodes that fit, and why the others do not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from restow.cluster.pods import PENDING
 from restow.plain_text import printable, some
 from restow.reporting.columns import GAP, cut_middle, total_width, wrapped
-from restow.reporting.schedule_rows import margin, told
+from restow.reporting.schedule_rows import margin, reason_text
 from restow.reporting.table import labelled
 from restow.reporting.wording import counted
 from restow.scheduling.framework.extension_points import NOT_ASKED
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
-#: What is said of nodes that a PreFilter result leaves out: no single plugin rejects them.
+#: The name for a PreFilter result that excludes nodes: no single plugin rejects them.
 _PREFILTER: Final = "PreFilter"
 
 _MOST_SCORED: Final = 12
@@ -39,9 +39,9 @@ _WORD: Final = re.compile(r"[A-Z]+[a-z0-9]*|[^A-Z]+")
 
 @dataclass(slots=True, frozen=True)
 class Aside:
-    """What is to be known of a decision beside it."""
+    """What else to know about a decision."""
 
-    #: How many pods the queue holds before the pod: what they would leave is not looked at.
+    #: How many pods the queue holds before the pod; where they would go is not considered.
     ahead: int = 0
     #: How many nodes could win, whichever of them kube-scheduler happens to score.
     could_win: int = 0
@@ -89,7 +89,7 @@ def _answer_lines(cluster: Cluster, decision: SchedulingDecision, aside: Aside, 
         return
     node = cluster.nodes.names[decision.node]
     verb = "stays on" if decision.node == cluster.pods.node[decision.pod] else "goes to"
-    yield Text(f"{name} {verb} {printable(node)}: {printable(told(*margin(cluster, decision)))}", style="bold")
+    yield Text(f"{name} {verb} {printable(node)}: {printable(reason_text(*margin(cluster, decision)))}", style="bold")
     if len(decision.ranking.nodes) > 1:
         yield from score_lines(cluster.nodes.names, decision.ranking, width)
     if aside.could_win > len(decision.best):
@@ -98,7 +98,7 @@ def _answer_lines(cluster: Cluster, decision: SchedulingDecision, aside: Aside, 
 
 
 def _preemption_lines(cluster: Cluster, decision: SchedulingDecision, width: int) -> Iterator[Text]:
-    """Yield whom the pod would preempt, and where else it could."""
+    """Yield which pods the pod would preempt, and where else it could."""
     if decision.preemption is None or not decision.preemption.best:
         return
     nodes, first = cluster.nodes.names, decision.preemption.best[0]
@@ -136,7 +136,7 @@ def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterat
 
 
 def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
-    """The rejected nodes by what was said of them, and how many nobody was asked about."""
+    """The rejected nodes by their rejection, and how many nodes were not checked."""
     groups: dict[int, list[int]] = defaultdict(list)
     for node, category in enumerate(verdicts.verdict.tolist()):
         groups[category].append(node)
@@ -147,8 +147,8 @@ def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
 def reason_lines(plugin: str, reasons: Sequence[str], count: str, nodes: str, width: int) -> Iterator[Text]:
     """Yield what a plugin (empty for several together) has against some nodes; ``count`` and ``nodes`` may be empty."""
     start = f"{_INDENT}{count}"
-    said = printable(f"{plugin or _PREFILTER}{GAP}{'; '.join(reasons)}")
-    yield from map(Text, wrapped(f"{start}{said}", width, subsequent_indent=" " * (len(start) + 2)))
+    sentence = printable(f"{plugin or _PREFILTER}{GAP}{'; '.join(reasons)}")
+    yield from map(Text, wrapped(f"{start}{sentence}", width, subsequent_indent=" " * (len(start) + 2)))
     if nodes:
         yield from dim_lines(nodes, width, len(start))
 
@@ -200,7 +200,7 @@ def _line(first: str, rest: Sequence[str], room: int, columns: Sequence[int]) ->
 
 
 def _heading(name: str) -> list[str]:
-    """The words of a plugin's name, those that fit beside one another on one line."""
+    """The words of a plugin's name, grouped by what fits on one line."""
     words = _WORD.findall(name) if name != "total" else ["TOTAL"]
     longest, lines = max(map(len, words)), [""]
     for word in words:

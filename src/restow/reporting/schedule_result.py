@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 4
 
-#: Of which pods scores are told: of all with a feasible node, or of those with more than one, which alone need them.
+#: Which pods have scores: all with a feasible node, or only those with more than one, which need them.
 ScoresFor = Literal["all", "needed"]
 
 
-class Rejection(Struct, frozen=True):
+class NodeRejection(Struct, frozen=True):
     """Why a plugin does not let a pod onto a node; *unresolvable* where no preemption could help."""
 
     plugin: str
@@ -39,7 +39,7 @@ class Rejection(Struct, frozen=True):
 
 
 class PodOutcome(Struct, frozen=True, rename="camel"):
-    """What the scheduler says of one pod."""
+    """The scheduler's decision about one pod."""
 
     pod: PodRef
     #: Where the pod goes: the first of ``best``.
@@ -57,11 +57,11 @@ class PodOutcome(Struct, frozen=True, rename="camel"):
     best: tuple[str, ...] = ()
     #: By node and plugin, weighted; their sum is "total".
     scores: dict[str, dict[str, int]] = {}
-    rejected: dict[str, Rejection] = {}
+    rejected: dict[str, NodeRejection] = {}
     #: Why it is not known where the pod goes; null where it is.
     unknown: str | None = None
     #: Who ruled out every node before one was looked at.
-    pre_filter: Rejection | None = None
+    pre_filter: NodeRejection | None = None
 
 
 class ScheduleMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -100,8 +100,8 @@ class Outcomes:
             victims=tuple(map(self._ref, decision.victims)),
             message=decision.message,
             unknown=decision.unknown or None,
-            feasible=self._told(verdicts.feasible),
-            best=self._told(decision.best),
+            feasible=self._names_of(verdicts.feasible),
+            best=self._names_of(decision.best),
             scores=self._scores(decision.ranking),
             rejected=self._rejected(verdicts),
             pre_filter=None if verdicts.prefilter is None else _rejection(verdicts.prefilter),
@@ -118,7 +118,7 @@ class Outcomes:
     def _name(self, node: int) -> str | None:
         return self._names[node] if node >= 0 else None
 
-    def _told(self, nodes: IntArray) -> tuple[str, ...]:
+    def _names_of(self, nodes: IntArray) -> tuple[str, ...]:
         return tuple(self._names[node] for node in nodes.tolist())
 
     def _scores(self, ranking: Ranking | None) -> dict[str, dict[str, int]]:
@@ -126,25 +126,25 @@ class Outcomes:
             return {}
         columns = (*ranking.by_plugin, "total")
         scores = (each.tolist() for each in (*ranking.by_plugin.values(), ranking.total))
-        told = zip(self._told(ranking.nodes), zip(*scores, strict=True), strict=True)
+        named = zip(self._names_of(ranking.nodes), zip(*scores, strict=True), strict=True)
         # Many nodes are scored alike; they share one mapping.
         known: dict[tuple[int, ...], dict[str, int]] = {}
         return {
-            name: known.get(row) or known.setdefault(row, dict(zip(columns, row, strict=True))) for name, row in told
+            name: known.get(row) or known.setdefault(row, dict(zip(columns, row, strict=True))) for name, row in named
         }
 
-    def _rejected(self, verdicts: Verdicts) -> dict[str, Rejection]:
+    def _rejected(self, verdicts: Verdicts) -> dict[str, NodeRejection]:
         """Who rejects each node that was looked at; one that PreFilter excluded names no plugin, and is left out."""
         if verdicts.prefilter is not None:
             return {}
         occurring = (category for category in np.unique(verdicts.verdict).tolist() if category >= 0)
-        told = {
+        named = {
             category: _rejection(verdicts.rejections[category])
             for category in occurring
             if verdicts.rejections[category].plugin
         }
         by_node = zip(self._names, verdicts.verdict.tolist(), strict=True)
-        return {name: told[category] for name, category in by_node if category in told}
+        return {name: named[category] for name, category in by_node if category in named}
 
 
 # A pod in a large cluster has thousands of scores; its outcome becomes bytes before the next one is made.
@@ -173,5 +173,5 @@ def _rounded(metadata: ScheduleMetadata) -> ScheduleMetadata:
     return msgspec.structs.replace(metadata, timings=timings)
 
 
-def _rejection(rejection: PluginRejection) -> Rejection:
-    return Rejection(rejection.plugin, rejection.outcome.reasons, rejection.outcome.unresolvable)
+def _rejection(rejection: PluginRejection) -> NodeRejection:
+    return NodeRejection(rejection.plugin, rejection.outcome.reasons, rejection.outcome.unresolvable)

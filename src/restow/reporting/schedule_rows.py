@@ -1,4 +1,4 @@
-"""What a schedule says about each pod, as rows for people, with what the reports have in common.
+"""The results of a schedule, as rows for display, with what the reports have in common.
 
 A row holds a few words; decisions about thousands of pods and nodes are not kept.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.loop.decision import SchedulingDecision
 
-#: A pod gets a node, may preempt others, fits nowhere, nobody knows where it goes, or it may not be scheduled yet.
+#: A pod gets a node, may preempt others, fits nowhere, goes to an unknown node, or may not be scheduled yet.
 Fate = Literal["placed", "preempting", "unschedulable", "unknown", "gated"]
 
 
 @dataclass(slots=True, frozen=True)
 class PodRow:
-    """One pod."""
+    """One pod in the table of ``restow schedule``."""
 
     pod: str
     fate: Fate
@@ -42,7 +42,7 @@ class PodRow:
 
 @dataclass(slots=True, frozen=True)
 class ScheduledCluster:
-    """The cluster as the first line of a table tells it."""
+    """The cluster in the first line of a table."""
 
     nodes: int
     pods: int
@@ -50,7 +50,7 @@ class ScheduledCluster:
     sources: str
     #: The scheduler's configuration; empty is the default.
     configuration: str = ""
-    #: Whether kube-scheduler would score only some of so many nodes.
+    #: Whether kube-scheduler would score only some of the nodes.
     sampled: bool = False
 
     def lines(self, width: int) -> Iterator[Text]:
@@ -90,6 +90,6 @@ def margin(cluster: Cluster, decision: SchedulingDecision) -> tuple[str, str]:
     return f"next best -{behind}", cluster.nodes.names[ranking.nodes[second]]
 
 
-def told(why: str, rival: str) -> str:
+def reason_text(why: str, rival: str) -> str:
     """How narrowly a node won, in one clause: ``next best -4: n2``."""
     return f"{why}: {rival}" if rival else why

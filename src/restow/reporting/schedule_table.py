@@ -13,7 +13,7 @@ from rich.text import Text
 
 from restow.plain_text import printable, some
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
-from restow.reporting.schedule_rows import told
+from restow.reporting.schedule_rows import reason_text
 from restow.reporting.table import print_sections
 from restow.reporting.wording import counted
 
@@ -91,8 +91,8 @@ def _cells(rows: Sequence[PodRow], width: int) -> list[tuple[str, str, str]]:
     """The table of placed pods, without what matters least where it would not fit: domains of nodes, then the next best."""
     short = without_shared_domain([each for row in rows for each in (row.node, row.rival) if each])
     variants = [
-        [(row.node, told(row.why, row.rival)) for row in rows],
-        [(short.get(row.node, ""), told(row.why, short.get(row.rival, ""))) for row in rows],
+        [(row.node, reason_text(row.why, row.rival)) for row in rows],
+        [(short.get(row.node, ""), reason_text(row.why, short.get(row.rival, ""))) for row in rows],
         [(short.get(row.node, ""), row.why) for row in rows],
     ]
     tables = [
@@ -141,7 +141,7 @@ def _message_groups(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
 
 
 def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
-    """Yield a pod's name, and whom it would preempt."""
+    """Yield a pod's name, and the pods that it would preempt."""
     name = f"{_INDENT}{printable(row.pod)}"
     if row.fate != "preempting":
         yield Text(name)
@@ -179,5 +179,7 @@ def _next_commands(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
     if longest + len(_MEANING_GAP) + max(map(len, commands.values())) > width:
         longest = 0
     for command, meaning in commands.items():
-        told = f"{command:<{longest}}{_MEANING_GAP}"
-        yield Text.assemble(told, (meaning, "dim")) if len(told) + len(meaning) <= width else Text(command)
+        reason_text = f"{command:<{longest}}{_MEANING_GAP}"
+        yield (
+            Text.assemble(reason_text, (meaning, "dim")) if len(reason_text) + len(meaning) <= width else Text(command)
+        )

@@ -1,4 +1,4 @@
-"""What came of a simulation: the document of ``restow simulate -o json``. Times are seconds of virtual time everywhere."""
+"""The result of a simulation: the document of ``restow simulate -o json``. Times are seconds of virtual time everywhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class HappenedEvent(Struct, frozen=True, rename="camel"):
 
 
 class MadeEviction(Struct, frozen=True, rename="camel"):
-    """A pod that was evicted, and what became of it."""
+    """A pod that was evicted, and the outcome."""
 
     at: float
     pod: str
@@ -61,7 +61,7 @@ class MadeEviction(Struct, frozen=True, rename="camel"):
     again: bool
 
 
-class Refusal(Struct, frozen=True, rename="camel"):
+class EvictionRefusal(Struct, frozen=True, rename="camel"):
     """An eviction that the eviction API refused the descheduler, with its HTTP status code."""
 
     at: float
@@ -71,7 +71,7 @@ class Refusal(Struct, frozen=True, rename="camel"):
 
 
 class EvictionTotals(Struct, frozen=True, rename="camel"):
-    """How many pods a strategy or an actor evicted, and what became of them."""
+    """How many pods a strategy or an actor evicted, and the outcomes."""
 
     by: str
     evicted: int
@@ -84,7 +84,7 @@ class EvictionTotals(Struct, frozen=True, rename="camel"):
 
 
 class WorkloadTotals(Struct, frozen=True, rename="camel"):
-    """What the run meant to a workload: evictions, and seconds with fewer ready pods than it shall have."""
+    """What the run meant to a workload: evictions, and seconds with fewer ready pods than wanted."""
 
     workload: str
     evicted: int
@@ -94,7 +94,7 @@ class WorkloadTotals(Struct, frozen=True, rename="camel"):
 
 
 class BudgetTotals(Struct, frozen=True, rename="camel"):
-    """A PodDisruptionBudget that let none of its pods go at some time, and for how many seconds."""
+    """A PodDisruptionBudget that at some time allowed no eviction, and for how many seconds."""
 
     budget: str
     zero_seconds: float
@@ -122,7 +122,7 @@ class LoopResult(Struct, frozen=True, rename="camel"):
 
 
 class SampledNumbers(Struct, frozen=True, rename="camel"):
-    """Numbers of the cluster every so many seconds, from the start on."""
+    """Numbers of the cluster at a fixed interval, from the start on."""
 
     every_seconds: float
     pending: tuple[int, ...]
@@ -132,7 +132,7 @@ class SampledNumbers(Struct, frozen=True, rename="camel"):
 
 
 class ExpectationResult(Struct, frozen=True, rename="camel"):
-    """What came of an expectation, when that was decided, and what was counted then."""
+    """The verdict on an expectation, when it was reached, and what was counted then."""
 
     path: str
     text: str
@@ -182,13 +182,13 @@ class SimulationSummary(Struct, frozen=True, rename="camel"):
 
 
 class SimulationResult(Struct, frozen=True, rename="camel"):
-    """The whole document."""
+    """The document of ``restow simulate -o json``."""
 
     metadata: SimulationMetadata
     summary: SimulationSummary
     events: tuple[HappenedEvent, ...]
     evictions: tuple[MadeEviction, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[EvictionRefusal, ...]
     strategies: tuple[EvictionTotals, ...]
     workloads: tuple[WorkloadTotals, ...]
     budgets: tuple[BudgetTotals, ...]

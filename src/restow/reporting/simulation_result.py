@@ -1,4 +1,4 @@
-"""From a run that is over to the document about it; times become seconds, and names what a scenario calls things."""
+"""From a finished run to its document; times become seconds, and objects get the scenario's names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from restow.kube.manifests.documents import kind_of
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.simulation_document import (
     BudgetTotals,
+    EvictionRefusal,
     EvictionTotals,
     ExpectationResult,
     HappenedEvent,
@@ -20,7 +21,6 @@ from restow.reporting.simulation_document import (
     LoopResult,
     MadeEviction,
     MishapResult,
-    Refusal,
     SampledNumbers,
     SimulationInputs,
     SimulationMetadata,
@@ -56,7 +56,7 @@ def simulation_result(scenario: Scenario, finished: Finished, names: RunNames) -
     """Return the document about a run of a scenario."""
     evictions = tuple(map(made_eviction, finished.record.evictions))
     refusals = tuple(
-        Refusal(_seconds(each.time - finished.begins), str(each.move.pod), each.move.plugin, each.code)
+        EvictionRefusal(_seconds(each.time - finished.begins), str(each.move.pod), each.move.plugin, each.code)
         for each in finished.refusals
     )
     return SimulationResult(
@@ -145,7 +145,7 @@ def _plain(value: Any) -> str:
 
 
 def made_eviction(eviction: TrackedEviction) -> MadeEviction:
-    """Return what the document says of an eviction."""
+    """Return an eviction as the document has it."""
     return MadeEviction(
         at=_seconds(eviction.time),
         pod="/".join(eviction.pod.key),
@@ -163,7 +163,7 @@ def _workload_name(eviction: TrackedEviction) -> str:
     return str(workload_of(eviction.pod) or Reference("Pod", *eviction.pod.key))
 
 
-def _strategies(evictions: Iterable[MadeEviction], refusals: Iterable[Refusal]) -> Iterator[EvictionTotals]:
+def _strategies(evictions: Iterable[MadeEviction], refusals: Iterable[EvictionRefusal]) -> Iterator[EvictionTotals]:
     """Those who evicted most first."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for each in evictions:
@@ -175,7 +175,7 @@ def _strategies(evictions: Iterable[MadeEviction], refusals: Iterable[Refusal]) 
 
 
 def _workloads(finished: Finished) -> Iterator[WorkloadTotals]:
-    """Those with the longest time below what they shall have first; workloads to which nothing happened are left out."""
+    """Those with the longest time below their wanted replicas first; workloads to which nothing happened are left out."""
     evicted = Counter(map(_workload_name, finished.record.evictions))
     again = Counter(_workload_name(each) for each in finished.record.evictions if each.is_again)
     disruptions = {str(name): each for name, each in finished.record.disruptions.items()}

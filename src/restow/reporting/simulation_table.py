@@ -58,13 +58,13 @@ def print_simulation(result: SimulationResult, console: Console) -> None:
 
 def _header(result: SimulationResult, width: int) -> Iterator[Text]:
     metadata, summary = result.metadata, result.summary
-    told = [
+    details = [
         metadata.scenario,
         metadata.description,
         f"{time_text(metadata.seconds)} simulated",
         f"seed {metadata.seed}",
     ]
-    yield from labelled("run", [printable(each) for each in told if each], width)
+    yield from labelled("run", [printable(each) for each in details if each], width)
     if metadata.policy:
         yield from labelled("policy", [printable(metadata.policy), f"placement: {metadata.placement}"], width)
     holds = f"{counted(summary.nodes, 'node')}, {counted(summary.pods, 'pod')} at the end"
@@ -96,13 +96,13 @@ def _course(result: SimulationResult, width: int) -> Iterator[Text]:
         "cpu spread": (samples.cpu_spread, _spread(samples.cpu_spread, summary.cpu_spread)),
         "memory spread": (samples.memory_spread, _spread(samples.memory_spread, summary.memory_spread)),
     }
-    longest = max(len(told) for _, told in series.values())
+    longest = max(len(details) for _, details in series.values())
     room = min(max(width - 1 - _LABEL - 2 * len(GAP) - longest, _FEWEST_LEVELS), _MOST_LEVELS)
     yield Text("The run", style="bold")
-    for name, (numbers, told) in series.items():
+    for name, (numbers, details) in series.items():
         top = max(*numbers, _TOP_SPREAD if name.endswith("spread") else 1)
         picture = sparkline(bucketed([each / top for each in numbers], room))
-        yield Text(f" {name:<{_LABEL}}{GAP}{picture}{GAP}{told}")
+        yield Text(f" {name:<{_LABEL}}{GAP}{picture}{GAP}{details}")
 
 
 def _spread(numbers: Sequence[float], last: float) -> str:
@@ -171,8 +171,8 @@ def _expectations(result: SimulationResult, width: int) -> Iterator[Text]:
         return
     summary = result.summary
     parts = ((summary.met, "met"), (summary.failed, "failed"), (summary.undecided, "undecided"))
-    told = ", ".join(f"{count:,} {word}" for count, word in parts if count)
-    yield Text(f"{counted(len(result.expectations), 'expectation')}: {told}", style="bold")
+    details = ", ".join(f"{count:,} {word}" for count, word in parts if count)
+    yield Text(f"{counted(len(result.expectations), 'expectation')}: {details}", style="bold")
     for each in result.expectations:
         mark, colour = _MARKS[each.result]
         first, *rest = wrapped(printable(each.text), width - 3)

@@ -25,19 +25,19 @@ def short_name(workload: str) -> str:
 
 
 def verdict_text(result: ExpectationResult) -> str:
-    """What came of an expectation, and what was counted where that tells something."""
+    """The verdict on an expectation, and what was counted if that helps."""
     at = time_text(result.at)
     objects = ", ".join(result.objects[:_MOST_OBJECTS])
     more = f" and {len(result.objects) - _MOST_OBJECTS:,} more" if len(result.objects) > _MOST_OBJECTS else ""
-    told = f"counted {result.number:,.4g}{f': {objects}{more}' if objects else ''}"
+    details = f"counted {result.number:,.4g}{f': {objects}{more}' if objects else ''}"
     match result.modality, result.result:
         case _, "undecided":
-            return f"the run ended too early to tell; {told}"
+            return f"the run ended too early to tell; {details}"
         case "eventually", "met":
-            return f"met at {at}, {told}"
+            return f"met at {at}, {details}"
         case "eventually", _:
-            return f"not met by {at}, {told}"
+            return f"not met by {at}, {details}"
         case _, "met":
             return f"held until {at}"
         case _:
-            return f"broken at {at}, {told}"
+            return f"broken at {at}, {details}"

@@ -1,9 +1,9 @@
-"""How sure moves are, in words. Two things are said apart: how sure the gain is, and where the replacement lands.
+"""How sure moves are, in words. Two things are said separately: how sure the gain is, and where the replacement lands.
 
-The *gain* is what the strategy wants. It is ``certain`` if the strategy gets it on every node that could win, else ``likely
-0.93`` or ``possible 0.40``. The *target* is the node that the plan goes on with: ``node-4`` if no other could win, ``node-4
-0.38`` if others could, ``node-4 steered`` if restow brings the replacement there. A node that is improbable is not named:
-``one of 7 nodes``. So a move may be certain to gain although its target is open.
+The *gain* is what the strategy wants. It is ``certain`` if the strategy gets it on every node that could win, else
+``likely 0.93`` or ``possible 0.40``. The *target* is the node that the plan assumes: ``node-4`` if no other could win,
+``node-4 0.38`` if others could, ``node-4 steered`` if restow brings the replacement there. A node that is improbable is
+not named: ``one of 7 nodes``. So a move may be certain to gain although its target is open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from restow.descheduling.plan import Move
 
-#: No node that could win is shown as if it could not, and none of several as if no other could.
+#: The smallest probability displayed: a node that could win never shows 0, and one of several never shows 1.
 _LEAST: Final = 0.01
 _MOST: Final = 0.99
 
@@ -45,14 +45,14 @@ def _number(move: Move) -> str:
 
 
 def differs(moves: Sequence[Move]) -> bool:
-    """Tell whether the gain of some moves is surer than that of others, so that each has to say how sure it is."""
+    """Whether the gain of some moves is surer than that of others, so that each has to say how sure it is."""
     return len(set(map(sureness, moves))) > 1
 
 
 def landing(move: Move) -> str:
     """Return where a move leads: ``node-4``, ``node-4 0.38``, ``node-4 steered``, ``one of 7 nodes``.
 
-    ``cleared`` stands for a pod that is over and only taken away, a dash where landings are not predicted.
+    ``cleared`` is a terminated pod that is only removed, a dash means that landings are not predicted.
     """
     if move.target is None:
         return "cleared" if move.certainty else "-"
@@ -63,8 +63,8 @@ def landing(move: Move) -> str:
 
 def landing_in_full(move: Move) -> str:
     """Return the same with the target of every move: ``one of 7 nodes (planned: node-4 0.14)``."""
-    told = landing(move)
-    return f"{told} (planned: {_named(move)})" if told == _one_of(move) else told
+    words = landing(move)
+    return f"{words} (planned: {_named(move)})" if words == _one_of(move) else words
 
 
 def node_of(cell: str) -> str:
@@ -91,15 +91,15 @@ def _gains(moves: Sequence[Move]) -> str:
     groups = {kind: [each for each in moves if each.certainty == kind] for kind in Certainty}
     found = {kind: f"{kind}{_range(group)}" for kind, group in groups.items() if group}
     if len(found) == 1:
-        (told,) = found.values()
-        return f"its gain is {told}" if len(moves) == 1 else f"the gain of all is {told}"
-    (first, told), *others = found.items()
-    parts = [f"the gain of {len(groups[first]):,} is {told}"]
-    return ", ".join([*parts, *(f"of {len(groups[kind]):,} {told}" for kind, told in others)])
+        (words,) = found.values()
+        return f"its gain is {words}" if len(moves) == 1 else f"the gain of all is {words}"
+    (first, words), *others = found.items()
+    parts = [f"the gain of {len(groups[first]):,} is {words}"]
+    return ", ".join([*parts, *(f"of {len(groups[kind]):,} {words}" for kind, words in others)])
 
 
 def targets(moves: Sequence[Move]) -> str:
-    """Count the targets by how sure they are: ``4 targets certain, 23 open``; a pod that is only taken away has none."""
+    """Count the targets by how sure they are: ``4 targets certain, 23 open``; a pod that is only removed has none."""
     counts = Counter(map(target_kind, moves))
     placed = [kind for kind in TargetKind if counts[kind] and kind != TargetKind.NONE]
     parts = [f"{counts[kind]:,}{_noun(counts[kind]) if kind == placed[0] else ''} {kind}" for kind in placed]

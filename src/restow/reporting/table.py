@@ -37,7 +37,7 @@ _PART_GAP: Final = "   "
 
 
 def form(report: Report) -> str:
-    """``-o table``."""
+    """Render ``-o table``."""
     return shown(partial(print_table, report))
 
 
@@ -75,7 +75,7 @@ def header_lines(report: Report, width: int) -> Iterator[Text]:
 
 
 def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
-    """Yield a label and what it stands for, as many parts on a line as fit."""
+    """Yield a label and its parts, as many on a line as fit."""
     room = width - _LABEL - len(GAP)
     lines: list[str] = []
     for part in parts:
@@ -103,7 +103,7 @@ def headline_lines(plan: Plan, width: int) -> Iterator[Text]:
 
 
 def purpose_lines(plan: Plan, width: int) -> Iterator[Text]:
-    """Say what each strategy gets of what it asked for, what becomes of balance, and what is done as one."""
+    """Say what each strategy gets of what it asked for, how balance changes, and what is done as one."""
     yield from total_line("by strategy", ", ".join(wanted(plan)), width)
     if balance(plan):
         yield from total_line("balance", "; ".join(balance(plan)), width)
@@ -158,7 +158,7 @@ def _next_commands(report: Report, width: int) -> Iterator[Text]:
 
 
 def _example(plan: Plan) -> str:
-    """The refused pod of which there is most to be told: one that placement or a budget holds back, if there is any."""
+    """The refused pod with the most to explain: one that placement or a budget holds back, if there is any."""
     order = tuple(reversed(Stage))
     chosen = min(plan.refusals, key=lambda each: order.index(each.stage), default=None)
     return printable(str(chosen.pod)) if chosen else ""

@@ -1,4 +1,4 @@
-"""What is written for people at a terminal."""
+"""Output on a terminal."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _UNCUT = 10_000
 
 
 def form(report: Report) -> str:
-    """``-o wide``."""
+    """Render ``-o wide``."""
     return shown(partial(print_wide, report))
 
 
@@ -91,8 +91,8 @@ def _move_cells(move: Move) -> Sequence[str]:
 def _candidates(move: Move) -> str:
     unlisted = move.candidate_count - len(move.candidates)
     more = f" and {unlisted:,} more" if unlisted > 0 else ""
-    told = ", ".join(candidate_texts(move))
-    return f"{told or '-'}{more}"
+    nodes = ", ".join(candidate_texts(move))
+    return f"{nodes or '-'}{more}"
 
 
 def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def form(report: Report) -> tuple[bytes]:
-    """``-o yaml``."""
+    """Render ``-o yaml``."""
     return (render_yaml(report.plan).encode(),)
 
 

@@ -25,21 +25,21 @@ from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
 from restow.executing.execution import LEADERSHIP_ENDED, Execution
 from restow.executing.ledger import Ledger, ProposalKey, apart
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import Dropped, Evicted, Outcome
 from restow.executing.replanning import ANEW, SEEN, carried_out
 from restow.executing.revalidation import gone, stale, vetoed
-from restow.executing.settings import Clock, Settings, closed, elapsed
+from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
+from restow.in_thread import in_thread
 from restow.installed_packages import UnusablePackageError
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
 from restow.live.usage import AskForUsage, no_usage
-from restow.off_loop import off_loop
 from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running import fences
@@ -166,7 +166,7 @@ class Application:
 
     async def carry_out(self, permit: Permit, on_outcome: Callable[[Outcome], None]) -> None:
         """Make the moves that were promised and still hold; what became of each is in the ledger."""
-        memory = Memory()
+        memory = EvictionHistory()
         steered = self.steering(permit) if self._promised != SteeringMode.NONE else nullcontext(UNSTEERED)
         try:
             async with steered as self._choice:
@@ -192,7 +192,7 @@ class Application:
             usage_changes=self._usage_changes.now(),
         )
         compute = partial(self._replayed, cluster, moves, changed, now, steering)
-        found, tasks = await off_loop(compute, LONGEST_DECISION)
+        found, tasks = await in_thread(compute, LONGEST_DECISION)
         return _Decision(found, tasks, fenced(found.cycle), now, time.perf_counter() - began)
 
     def _replayed(
@@ -236,10 +236,10 @@ class Application:
         return next(((code, message) for code, ask in asked if (message := ask()) is not None), None)
 
     async def _execute(
-        self, decision: _Decision, permit: Permit, memory: Memory, on_outcome: Callable[[Outcome], None]
+        self, decision: _Decision, permit: Permit, memory: EvictionHistory, on_outcome: Callable[[Outcome], None]
     ) -> None:
         """Carry out a decision up to where it leads astray."""
-        settings, steers = Settings.of(self.order.policy.restow), self._choice.steering or NoSteering()
+        settings, steers = ExecutionSettings.of(self.order.policy.restow), self._choice.steering or NoSteering()
         evicted: list[Task] = []
         is_unsteered = False
 

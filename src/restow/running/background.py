@@ -62,7 +62,7 @@ def end_at_last(log: Log, seconds: float = ENDS_WITHIN) -> None:
     """End the process that much later, unless it has ended by then; with exit status 1 and a line in the log."""
 
     def end() -> None:
-        log.failure("restow is forced to exit", f"it did not stop within {seconds:.0f} s of being told to")
+        log.error("restow is forced to exit", f"it did not stop within {seconds:.0f} s of being told to")
         os._exit(_FAILED)
 
     timer = Timer(seconds, end)

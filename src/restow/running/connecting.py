@@ -16,6 +16,6 @@ async def connected(settings: ApiSettings, log: Log) -> AsyncIterator[Api]:
     """Give the API server that settings name, and log which it is; InputError for a configuration that cannot be used."""
     async with connect(settings.kubeconfig, qps=settings.qps, burst=settings.burst) as api:
         for warning in api.endpoint.warnings:
-            log.caution(warning)
-        log.say(f"The cluster is {api.endpoint.server} ({api.endpoint.origin})")
+            log.warning(warning)
+        log.info(f"The cluster is {api.endpoint.server} ({api.endpoint.origin})")
         yield api

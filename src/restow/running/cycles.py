@@ -18,24 +18,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from restow.client.events import Recorder
+from restow.client.events import EventRecorder
 from restow.client.leadership import Permit
 from restow.cluster.usage_samples import QueryResult, UsageQuery
-from restow.executing.deciding import Before, Decision, Rules, decide
+from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import Execution
-from restow.executing.memory import Memory
+from restow.executing.memory import EvictionHistory
 from restow.executing.outcomes import Outcome
-from restow.executing.replanning import ANEW, SEEN, Progress, carried_out, makes_room
+from restow.executing.replanning import ANEW, SEEN, CycleProgress, carried_out, makes_room
 from restow.executing.revalidation import gone
-from restow.executing.settings import Clock, Settings, closed, elapsed
+from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
+from restow.in_thread import in_thread
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
 from restow.live.usage import AskForUsage, no_usage
-from restow.off_loop import off_loop
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
@@ -72,10 +72,10 @@ class Cycles:
     #: None in a dry run.
     evicting: Callable[[int | None], Evicting] | None
     permit: Permit
-    memory: Memory
+    memory: EvictionHistory
     log: Log
     metrics: Metrics
-    events: Recorder | None
+    events: EventRecorder | None
     tracing: Tracing
     #: What time it is in the cluster.
     clock: Clock
@@ -114,7 +114,7 @@ class Cycles:
         if self._choice.fencing is not None:
             self._choice.fencing.stop()
 
-    async def perform(self, rules: Rules) -> None:
+    async def perform(self, rules: CycleRules) -> None:
         """One cycle, which counts as failed where it raises.
 
         InputError where the cluster shows the policy to be wrong, TimeoutError where nodes or pods are not known any more,
@@ -133,7 +133,7 @@ class Cycles:
             self.metrics.cycle_done(figures)
             self.metrics.workloads_backing_off(len(self.memory.pausing(elapsed())))
 
-    async def _perform(self, rules: Rules, began: float) -> CycleFigures | None:
+    async def _perform(self, rules: CycleRules, began: float) -> CycleFigures | None:
         """The figures of a cycle; None if stopped before anything was decided."""
         await self._add_usage(rules)
         if self.offer is not None:
@@ -142,8 +142,8 @@ class Cycles:
         log_lines.cycle_begins(self.log)
         reporter = Reporter(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
-        first: Decision | None = None
-        progress = Progress()
+        first: CycleDecision | None = None
+        progress = CycleProgress()
         try:
             while (decision := await self._decide(rules, progress)) is not None:
                 phases["decide"] += decision.seconds
@@ -171,7 +171,7 @@ class Cycles:
             first.cycle.record, first.utilisation, result=result, ended=self.clock(), seconds=seconds, phases=phases
         )
 
-    async def _add_usage(self, rules: Rules) -> None:
+    async def _add_usage(self, rules: CycleRules) -> None:
         """Have the usage of nodes and pods come in where the policy asks for it."""
         self.watchdog.expect(_WHO, "news of the cluster", _LOOKING)
         if collects_kubernetes_metrics(rules.policy):
@@ -180,7 +180,7 @@ class Cycles:
         self.watchdog.expect(_WHO, "usage", _LOOKING)
         self._usage = await self._unless_stopped(self.usage(rules.policy)) or {}
 
-    async def _decide(self, rules: Rules, progress: Progress) -> Decision | None:
+    async def _decide(self, rules: CycleRules, progress: CycleProgress) -> CycleDecision | None:
         """What is to be done on the cluster as it is now; None if told to stop before that is known.
 
         TimeoutError where nodes or pods are not known any more, EndlessError.
@@ -198,7 +198,7 @@ class Cycles:
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringMode = SteeringMode.NONE if progress.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
-            return await self._unless_stopped(off_loop(compute, LONGEST_DECISION))
+            return await self._unless_stopped(in_thread(compute, LONGEST_DECISION))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """What something comes to, which is left off when it is stopped: None then."""
@@ -212,13 +212,15 @@ class Cycles:
             self._waiting = None
         return None if waiting.cancelled() else waiting.result()
 
-    async def _carry_out(self, rules: Rules, decision: Decision, progress: Progress, reporter: Reporter) -> bool:
+    async def _carry_out(
+        self, rules: CycleRules, decision: CycleDecision, progress: CycleProgress, reporter: Reporter
+    ) -> bool:
         """Carry a plan out; whether to decide anew afterwards."""
         if self._stopped is not None:
             return False
-        settings = Settings.of(rules.policy.restow, in_background=self.in_background)
+        settings = ExecutionSettings.of(rules.policy.restow, in_background=self.in_background)
         if decision.tasks and (shut := closed(settings.windows, self.clock())) is not None:
-            self.log.say(f"{len(decision.tasks)} pods would be evicted, but {shut}")
+            self.log.info(f"{len(decision.tasks)} pods would be evicted, but {shut}")
             return False
         patience = settings.budget + 2 * settings.ready + _MOVING
 
@@ -248,7 +250,9 @@ class Cycles:
         more = astray or bool(has_room) or progress.is_unsteered > was_unsteered
         return more and progress.steps > before and self.permit() > 0
 
-    async def _dry_run(self, settings: Settings, decision: Decision, on_outcome: Callable[[Outcome], None]) -> None:
+    async def _dry_run(
+        self, settings: ExecutionSettings, decision: CycleDecision, on_outcome: Callable[[Outcome], None]
+    ) -> None:
         """Report what would be done. No further plan is made, since nothing has moved."""
         async with aclosing(DryRun(settings, self.memory, self.clock).carry_out(decision.tasks)) as outcomes:
             async for outcome in outcomes:
@@ -257,9 +261,9 @@ class Cycles:
     async def _make(
         self,
         evicting: Evicting,
-        settings: Settings,
-        decision: Decision,
-        progress: Progress,
+        settings: ExecutionSettings,
+        decision: CycleDecision,
+        progress: CycleProgress,
         on_outcome: Callable[[Outcome], None],
     ) -> bool:
         """Make the moves of a plan, behind the fence that they count on; whether it led astray."""
@@ -268,7 +272,7 @@ class Cycles:
             if problem is not None:
                 progress.is_unsteered = True
                 if self._stopped is None:
-                    self.log.caution(f"nodes were not fenced, and replacements are not steered: {problem}")
+                    self.log.warning(f"nodes were not fenced, and replacements are not steered: {problem}")
                 return False
             steering = self._choice.steering or NoSteering()
             execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)
@@ -288,7 +292,7 @@ class Cycles:
             self._is_astray = True
             self._execution.conclude(ANEW)
 
-    async def _see(self, progress: Progress) -> None:
+    async def _see(self, progress: CycleProgress) -> None:
         """Wait until the watches tell of what was evicted, or it would be evicted again."""
 
         def are_gone() -> bool:

@@ -21,9 +21,9 @@ from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.executing.admission import PATH as STEER
 from restow.executing.confirming import ConfirmedEvictions
-from restow.executing.deciding import Rules
-from restow.executing.memory import Memory
-from restow.executing.releasing import Releasing, hurried
+from restow.executing.deciding import CycleRules
+from restow.executing.memory import EvictionHistory
+from restow.executing.releasing import Releasing, unthrottled
 from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
@@ -101,12 +101,12 @@ class Descheduler:
             port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log))
             if settings.https is not None and port is not None:
                 webhook.is_served(settings.https.endpoint.address, port)
-            tracing = tracing_of(settings.traces, log.caution)
+            tracing = tracing_of(settings.traces, log.warning)
             stack.callback(tracing.close)
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             minor = await check_version(watching, log)
-            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.caution))
+            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.warning))
             live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
             # One server, and the watches hear of it first.
@@ -157,7 +157,7 @@ class _Work:
                 live=self.live,
                 evicting=None if settings.dry_run else lambda grace: self._evictions(permit, grace),
                 permit=permit,
-                memory=Memory(),
+                memory=EvictionHistory(),
                 log=log,
                 metrics=self.metrics,
                 events=events,
@@ -169,7 +169,7 @@ class _Work:
                 usage=QueriedUsage(self.api, os.environ).results,
                 publish=self._publish(permit),
             )
-            rules = Rules(
+            rules = CycleRules(
                 self.policies.current, settings.placement, settings.profiles, settings.scheduler_configuration
             )
             loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)
@@ -189,7 +189,7 @@ class _Work:
     async def _steering(self, permit: Permit) -> AsyncIterator[Offer]:
         namespace, log = self.of.settings.namespace, self.of.log
         if self.gates is None or self.fences is None:
-            yield Offer(hurried(self.api), namespace, log, self.webhook)
+            yield Offer(unthrottled(self.api), namespace, log, self.webhook)
             return
         with fencing_by(self.fences, namespace, permit) as fencing:
             offered = steering(self.api, namespace, permit, self.gates, log, fencing=fencing, webhook=self.webhook)
@@ -198,7 +198,7 @@ class _Work:
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()
-        self.of.log.say(f"{_STOPPING}: waiting for the evictions in progress")
+        self.of.log.info(f"{_STOPPING}: waiting for the evictions in progress")
         cycles.stop(_STOPPING)
 
     def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:

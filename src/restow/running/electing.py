@@ -90,14 +90,14 @@ async def _under_a_lease(election: Election, work: Work, stopping: asyncio.Event
 
 def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Election:
     # A renewal may not wait behind evictions, and one without answer leaves time for another.
-    hurried = api.without_limit().within(max(1.0, lease.timing.renew / 2))
-    lock = LeaseLock(hurried, namespace, lease.name)
+    unlimited = api.without_limit().within(max(1.0, lease.timing.renew / 2))
+    lock = LeaseLock(unlimited, namespace, lease.name)
     return Election(
         lock,
         new_identity(),
         lease.timing,
         on_leader=lambda identity: log_lines.new_leader(log, identity),
-        on_problem=lambda problem: log.failure("Lease was not acquired or renewed", problem),
+        on_problem=lambda problem: log.error("Lease was not acquired or renewed", problem),
     )
 
 

@@ -20,7 +20,7 @@ from restow.client.resources import LEASES, RESOURCES
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
 from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow
-from restow.executing.releasing import hurried
+from restow.executing.releasing import unthrottled
 from restow.executing.settings import elapsed
 from restow.executing.unfencing import Unfencing
 from restow.running import guards
@@ -103,14 +103,14 @@ async def unfencing(
     api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: SteeringMetrics
 ) -> AsyncIterator[Unfencing]:
     """Remove fences that nobody holds, as long as the context lasts, with or without the lease."""
-    warn = once_each(log.caution)
+    warn = once_each(log.warning)
 
     def candidate() -> Election:
         lock = LeaseLock(api.without_limit().within(TIMING.renew / 2), namespace, LEASE)
         # A name of its own, for several candidates of one process may apply at a time.
         return Election(lock, new_identity(), TIMING, on_problem=lambda why: warn(_not_had(why)))
 
-    keeper = Unfencing(hurried(api), cluster, candidate, warn, metrics)
+    keeper = Unfencing(unthrottled(api), cluster, candidate, warn, metrics)
     async with background(keeper.run(), "remove fences"):
         yield keeper
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from restow.client import objects
 from restow.client.errors import ClientError, Forbidden, NotFound, missing_right
-from restow.client.resources import ACCESS_REVIEWS, MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS, Resource
+from restow.client.resources import ACCESS_REVIEWS, MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS, ApiResource
 from restow.client.transport import Api
 from restow.executing.admission import PATH
 from restow.executing.steering import CONFIG_MAP
@@ -84,7 +84,7 @@ class _ClientConfig(Struct, frozen=True, rename="camel"):
 class Right(NamedTuple):
     """A verb for objects of a kind, or for the one of a name."""
 
-    resource: Resource
+    resource: ApiResource
     name: str
     subresource: str
     verb: str

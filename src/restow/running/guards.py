@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from restow.client import objects
 from restow.client.errors import NotFound
-from restow.client.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS, Resource
+from restow.client.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS, ApiResource
 from restow.client.transport import Api
 from restow.running.gating import Right
 
@@ -116,7 +116,7 @@ async def missing_of(api: Api, guard: Guard) -> str | None:
     return None
 
 
-async def _lacks_of_policy(api: Api, resource: Resource, guard: Guard) -> str | None:
+async def _lacks_of_policy(api: Api, resource: ApiResource, guard: Guard) -> str | None:
     spec = (await objects.get(api, resource, "", guard.name, _Policy)).spec
     if spec.failure_policy != "Fail":
         return f"its failurePolicy is {spec.failure_policy}, not Fail"
@@ -130,7 +130,7 @@ async def _lacks_of_policy(api: Api, resource: Resource, guard: Guard) -> str | 
     return None
 
 
-async def _lacks_of_binding(api: Api, resource: Resource, guard: Guard) -> str | None:
+async def _lacks_of_binding(api: Api, resource: ApiResource, guard: Guard) -> str | None:
     spec = (await objects.get(api, resource, "", guard.name, _Binding)).spec
     if spec.policy_name != guard.name:
         return f"its policyName is {spec.policy_name}, not {guard.name}"

@@ -43,7 +43,7 @@ async def https(
         application.middlewares.append(guard)
     for path, handler in more.items():
         add_page(application, path, handler)
-    async with serving(application, settings.endpoint, _tls_context(settings, log.caution)) as port:
+    async with serving(application, settings.endpoint, _tls_context(settings, log.warning)) as port:
         log_lines.serving(log, settings.endpoint.address, port)
         yield port
 

@@ -36,7 +36,7 @@ async def _look(watchdog: Watchdog, log: Log) -> None:
     while True:
         why = watchdog.stuck()
         if why and why != told:
-            log.failure("restow is stuck", why)
+            log.error("restow is stuck", why)
         told = why
         watchdog.expect(_WHO, "turn", MOST_LAG)
         await asyncio.sleep(_LOOK)

@@ -33,11 +33,11 @@ class LibraryRecords(logging.Handler):
         message = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            self._log.failure(message, f"{type(error).__name__}: {error}", logger=record.name)
+            self._log.error(message, f"{type(error).__name__}: {error}", logger=record.name)
         elif record.levelno >= logging.ERROR:
-            self._log.failure(message, message, logger=record.name)
+            self._log.error(message, message, logger=record.name)
         elif record.levelno >= logging.WARNING:
-            self._log.caution(message)
+            self._log.warning(message)
         else:
             self._log.info(message, v=_DETAILS, logger=record.name)
 
@@ -52,7 +52,7 @@ def evicted(
 
 def not_evicted(log: Log, pod: Ref, error: object, *, reason: str) -> None:
     """Log that the API server did not evict a pod."""
-    log.failure("Error evicting pod", error, pod=pod, reason=reason)
+    log.error("Error evicting pod", error, pod=pod, reason=reason)
 
 
 def requested(log: Log, pod: Ref) -> None:
@@ -62,7 +62,7 @@ def requested(log: Log, pod: Ref) -> None:
 
 def limit_reached(log: Log, sentence: str, limit: int, **where: object) -> None:
     """Log that a limit keeps a pod; ``where`` is the node, or the namespace and the pod."""
-    log.failure("Error evicting pod", sentence, limit=limit, **where)
+    log.error("Error evicting pod", sentence, limit=limit, **where)
 
 
 def fails_checks(log: Log, pod: Ref, checks: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def fails_checks(log: Log, pod: Ref, checks: Sequence[str]) -> None:
 
 def cycle_begins(log: Log) -> None:
     """Log that counting starts anew."""
-    log.say("Resetting pod evictor counters", v=3)
+    log.info("Resetting pod evictor counters", v=3)
 
 
 def strategy_done(log: Log, point: ExtensionPoint, evicted_pods: int, requests: int = 0) -> None:
@@ -86,7 +86,7 @@ def strategy_done(log: Log, point: ExtensionPoint, evicted_pods: int, requests: 
 def strategy_failed(log: Log, point: ExtensionPoint, profile: str, strategy: str, error: object) -> None:
     """Log that a strategy could not work."""
     message = f"running {point.lower()} extension point failed with error"
-    log.failure(message, f'plugin "{strategy}" finished with error: {error}', profile=profile)
+    log.error(message, f'plugin "{strategy}" finished with error: {error}', profile=profile)
 
 
 def cycle_skipped(log: Log, found: int) -> None:
@@ -102,43 +102,43 @@ def cycle_done(log: Log, total_evicted: int, requests: int = 0) -> None:
 def serving(log: Log, address: str, port: int) -> None:
     """Log where the server listens."""
     host = f"[{address}]" if ":" in address else address
-    log.say(f"Serving securely on {host}:{port}")
+    log.info(f"Serving securely on {host}:{port}")
 
 
 def candidate(log: Log, identity: str) -> None:
     """Log under which name this process applies for the lease."""
-    log.say(f"Assigned unique lease holder id: {identity}", v=3)
+    log.info(f"Assigned unique lease holder id: {identity}", v=3)
 
 
 def leading(log: Log) -> None:
     """Log that this process leads."""
-    log.say("Started leading", v=1)
+    log.info("Started leading", v=1)
 
 
 def leader_lost(log: Log) -> None:
     """Log that this process leads no more."""
-    log.say("Leader lost", v=1)
+    log.info("Leader lost", v=1)
 
 
 def new_leader(log: Log, identity: str) -> None:
     """Log who leads."""
-    log.say(f"New leader elected: {identity}", v=1)
+    log.info(f"New leader elected: {identity}", v=1)
 
 
 def no_election_in_dry_run(log: Log) -> None:
     """Log that a dry run needs no lease."""
-    log.say("Warning: DryRun is set to True. You need to disable it to use Leader Election.", v=1)
+    log.info("Warning: DryRun is set to True. You need to disable it to use Leader Election.", v=1)
 
 
 def failed(log: Log, error: object) -> None:
     """Log that the run ends with an error."""
-    log.failure("failed to run descheduler server", error)
-    log.failure("command failed", error)
+    log.error("failed to run descheduler server", error)
+    log.error("command failed", error)
 
 
 def version_skew(log: Log, own: str, server: str) -> None:
     """Log that the API server is of a version that was not tried out."""
-    log.caution(
+    log.warning(
         f"descheduler version {own} may not be supported on your version of Kubernetes {server}."
         "See compatibility docs for more info: "
         "https://github.com/kubernetes-sigs/descheduler#compatibility-matrix"
@@ -151,4 +151,4 @@ def hear_libraries(log: Log) -> None:
     for handler in root.handlers[:]:
         root.removeHandler(handler)
     root.addHandler(LibraryRecords(log))
-    root.setLevel(logging.INFO if log.tells(_DETAILS) else logging.WARNING)
+    root.setLevel(logging.INFO if log.enabled_for(_DETAILS) else logging.WARNING)

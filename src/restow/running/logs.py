@@ -118,29 +118,24 @@ class Log:
         self._asked = self._verbosity = verbosity
         self._now = now
 
-    def tells(self, v: int) -> bool:
+    def enabled_for(self, v: int) -> bool:
         """Whether lines of a verbosity are written."""
         return v <= self._verbosity
 
-    def tell_at_least(self, v: int) -> None:
-        """Write lines up to a verbosity from now on, and never fewer than was asked for at the start."""
+    def set_verbosity(self, v: int) -> None:
+        """Write lines up to a verbosity, but never fewer than the log was created with."""
         self._verbosity = max(v, self._asked)
 
     def info(self, message: str, /, v: int = 0, **keys: object) -> None:
-        """Log an event with its keys."""
-        if self.tells(v):
-            self._write("I", message, keys, v)
+        """Log an event with its keys; without keys, a plain sentence."""
+        if self.enabled_for(v):
+            self._write("I", message, keys or None, v)
 
-    def say(self, sentence: str, /, v: int = 0) -> None:
-        """Log a plain sentence."""
-        if self.tells(v):
-            self._write("I", sentence, None, v)
-
-    def caution(self, sentence: str, /) -> None:
-        """Log a sentence that somebody should look at."""
+    def warning(self, sentence: str, /) -> None:
+        """Log a sentence that needs attention."""
         self._write("W", sentence, None, 0)
 
-    def failure(self, message: str, /, error: object, **keys: object) -> None:
+    def error(self, message: str, /, error: object, **keys: object) -> None:
         """Log what failed, and why."""
         self._write("E", message, keys, 0, str(error))
 

@@ -15,10 +15,10 @@ from typing import Final
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError, problem_lines
-from restow.executing.deciding import Rules
+from restow.executing.deciding import CycleRules
+from restow.in_thread import EndlessError
 from restow.kube.excerpts import excerpt
 from restow.live.cluster import WatchEndedError
-from restow.off_loop import EndlessError
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
@@ -40,7 +40,7 @@ class Loop:
     cycles: Cycles
     policies: PolicySource
     #: All but the policy, which is taken anew for each cycle.
-    rules: Rules
+    rules: CycleRules
     #: Seconds; 0 for one cycle.
     interval: float
     stopping: asyncio.Event
@@ -62,7 +62,7 @@ class Loop:
                 raise
             except Exception as error:  # noqa: BLE001 - the next cycle may fare better, whatever it was
                 why = str(error) or type(error).__name__
-                self.log.failure("Descheduling cycle failed", why)
+                self.log.error("Descheduling cycle failed", why)
                 self.health.not_ready(f"the last cycle failed: {why}")
             while not self.stopping.is_set() and (left := due - clock()) > 0:
                 await self._pause(min(left, _LOOK))
@@ -113,18 +113,18 @@ class PolicySource:
         except InputError as error:
             if str(error) != self._unreadable:
                 self._unreadable = str(error)
-                self.log.failure("the previous policy stays in force", error)
+                self.log.error("the previous policy stays in force", error)
             return
         self._unreadable = ""
         if text == self._text:
             return
         try:
             self._take(text)
-            self.log.say(f"{self.path} has changed: the new policy is in force")
+            self.log.info(f"{self.path} has changed: the new policy is in force")
         except Exception as error:  # noqa: BLE001 - whatever a policy does to its readers, the one before it is good
             self.metrics.policy_read("broken")
             why = error if isinstance(error, InputError) else f"{self.path}: {type(error).__name__}: {excerpt(error)}"
-            self.log.failure("the changed policy cannot be used; the previous policy stays in force", why)
+            self.log.error("the changed policy cannot be used; the previous policy stays in force", why)
 
     def _take(self, text: bytes) -> None:
         self._text = text
@@ -132,9 +132,9 @@ class PolicySource:
         self.current = loaded.policy
         self.metrics.policy_read("loaded")
         for warning in problem_lines(loaded.warnings):
-            self.log.caution(warning)
+            self.log.warning(warning)
         if not loaded.policy.enables_strategies:
-            self.log.caution(f"{self.path}: the policy enables no strategy, so no pod is ever evicted")
+            self.log.warning(f"{self.path}: the policy enables no strategy, so no pod is ever evicted")
 
     def _loaded(self, text: bytes) -> LoadedPolicy:
         return load_document(

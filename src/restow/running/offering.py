@@ -93,14 +93,14 @@ class Offer:
             choice = await self.choice(kind)
             if isinstance(choice, Choice):
                 why = f" ({'; '.join(lacking)})" if lacking else ""
-                self._report(self.log.say, f"replacements are steered: {_STEERED[kind]}{self._gate}{why}")
+                self._report(self.log.info, f"replacements are steered: {_STEERED[kind]}{self._gate}{why}")
                 return choice
             lacking.append(choice)
         if not lacking:
             self._reported = ""
             return UNSTEERED
         # Who leaves it to the cluster need not hear of each way that this one does not offer.
-        write = self.log.say if wanted == SteeringSetting.AUTO else self.log.caution
+        write = self.log.info if wanted == SteeringSetting.AUTO else self.log.warning
         self._report(write, f"replacements are not steered: {lacking[0]}")
         return UNSTEERED
 

@@ -26,10 +26,10 @@ from restow.client.transport import Api
 from restow.descheduling.cycle import plugins_in_order
 from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
-from restow.executing.deciding import Decision, Rules
+from restow.executing.deciding import CycleDecision, CycleRules
+from restow.in_thread import in_thread
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
-from restow.off_loop import off_loop
 from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
@@ -40,7 +40,7 @@ from restow.running.settings import PlanConfigMap
 T = TypeVar("T")
 
 #: What a cycle came to is handed to this.
-Publish = Callable[[Decision, Reporter, Rules], Awaitable[None]]
+Publish = Callable[[CycleDecision, Reporter, CycleRules], Awaitable[None]]
 
 #: The keys of the ConfigMap.
 SUMMARY: Final = "summary.json"
@@ -85,11 +85,11 @@ def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry
     """Return what writes plans to a ConfigMap; it never raises what the API server says."""
     unhurried = api.without_limit().within(_REQUEST)
 
-    async def publish(decision: Decision, reporter: Reporter, rules: Rules) -> None:
+    async def publish(decision: CycleDecision, reporter: Reporter, rules: CycleRules) -> None:
         now = int(api.server_time.now()) * SECOND
         host = urlsplit(api.endpoint.server).netloc
         compute = partial(_content, decision, reporter, rules, format_time(now), host, dry_run=dry_run, now=now)
-        body = _config_map(target, await off_loop(compute, _MAKING))
+        body = _config_map(target, await in_thread(compute, _MAKING))
         try:
             await objects.apply(
                 unhurried,
@@ -102,7 +102,7 @@ def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry
                 permit=permit,
             )
         except ClientError as error:
-            log.caution(f"the plan was not written to the ConfigMap {target.namespace}/{target.name}: {error}")
+            log.warning(f"the plan was not written to the ConfigMap {target.namespace}/{target.name}: {error}")
 
     return publish
 
@@ -113,7 +113,14 @@ def _config_map(target: PlanConfigMap, content: dict[str, Any]) -> dict[str, Any
 
 
 def _content(
-    decision: Decision, reporter: Reporter, rules: Rules, time: str, api_server: str, *, dry_run: bool, now: int
+    decision: CycleDecision,
+    reporter: Reporter,
+    rules: CycleRules,
+    time: str,
+    api_server: str,
+    *,
+    dry_run: bool,
+    now: int,
 ) -> dict[str, Any]:
     summary = summary_of(decision, reporter, rules.policy, time, dry_run=dry_run)
     if not dry_run:
@@ -124,7 +131,7 @@ def _content(
     return {"data": data, "binaryData": {PLAN: base64.b64encode(packed).decode()}}
 
 
-def _plan(decision: Decision, rules: Rules, now: int, api_server: str) -> Plan:
+def _plan(decision: CycleDecision, rules: CycleRules, now: int, api_server: str) -> Plan:
     """Return the plan with all that ``restow apply`` needs."""
     policy = rules.policy
     return msgspec.structs.replace(
@@ -134,7 +141,7 @@ def _plan(decision: Decision, rules: Rules, now: int, api_server: str) -> Plan:
     )
 
 
-def summary_of(decision: Decision, reporter: Reporter, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:
+def summary_of(decision: CycleDecision, reporter: Reporter, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:
     """Return what the first decision of a cycle planned, and what came of it."""
     record = decision.cycle.record
     balancing = {ref for _, point, ref in plugins_in_order(policy) if point == "balance"}

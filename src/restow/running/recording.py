@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from restow.client import eviction
-from restow.client.events import Loss, Recorder
+from restow.client.events import EventRecorder, Loss
 from restow.client.transport import Api
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
@@ -34,7 +34,7 @@ class TracedEvictions:
         attributes = {"podName": pod.name, "podNamespace": pod.namespace, "reason": task.move.reason}
         with self.tracing.span(EVICTION, operation="evict", **attributes) as span:
             answer = await self.evicting.evict(task)
-            if not isinstance(answer, eviction.Evicted):
+            if not isinstance(answer, eviction.EvictionAccepted):
                 span.happened("Eviction Failed", err=getattr(answer, "message", ""))
             return answer
 
@@ -50,7 +50,7 @@ class CountsLosses(Protocol):
 @asynccontextmanager
 async def recording(
     api: Api, *, log: Log, metrics: CountsLosses, controller: str = CONTROLLER
-) -> AsyncIterator[Recorder]:
+) -> AsyncIterator[EventRecorder]:
     """A recorder, whose last events are written at the end; ``controller`` is whose events they are."""
     warned: set[Loss] = set()
 
@@ -58,9 +58,9 @@ async def recording(
         metrics.events_lost(reason, events)
         if reason not in warned:
             warned.add(reason)
-            log.caution(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
+            log.warning(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
 
     # Events wait for nobody, and nobody waits for them.
     unhurried = api.without_limit().within(_REQUEST)
-    async with Recorder(unhurried, controller, f"{controller}-{socket.gethostname()}", on_lost=lost) as recorder:
+    async with EventRecorder(unhurried, controller, f"{controller}-{socket.gethostname()}", on_lost=lost) as recorder:
         yield recorder

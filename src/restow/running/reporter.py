@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.events import Occurrence, Recorder, Regarding
+from restow.client.events import EventRecorder, Occurrence, Regarding
 from restow.descheduling.arbiter import RefusedSuggestion
 from restow.descheduling.cycle import Cycle, plugins_in_order
 from restow.descheduling.namespace_opt_out import namespace_notes
@@ -21,14 +21,14 @@ from restow.executing.outcomes import (
     Evicted,
     Failed,
     Landed,
-    Match,
+    LandingMatch,
     Missing,
     Outcome,
+    Postponed,
     Requested,
     Settled,
     Unready,
     Unverified,
-    Waiting,
     WouldEvict,
     landing_kind,
 )
@@ -38,7 +38,7 @@ from restow.policies.policy import Policy
 from restow.policies.schema import ExtensionPoint
 from restow.running import log_lines
 from restow.running.logs import Log, Ref
-from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
+from restow.serving.metrics import EvictionLabels, EvictionResult, Metrics
 
 #: The Descheduler's name, so that people who look for its events find these.
 CONTROLLER: Final = "sigs.k8s.io.descheduler"
@@ -51,12 +51,12 @@ _LIMITS: Final[dict[str, EvictionResult]] = {
 }
 #: As the log spells them.
 _POINTS: Final[dict[ExtensionPoint, log_lines.ExtensionPoint]] = {"deschedule": "Deschedule", "balance": "Balance"}
-_PREDICTIONS: Final[dict[Match, Prediction]] = {
-    Match.PREDICTED: Prediction.HIT,
-    Match.IN_VAIN: Prediction.HIT,
-    Match.ELSEWHERE: Prediction.MISS,
-    Match.BACK: Prediction.MISS,
-    Match.VOID: Prediction.VOID,
+_PREDICTIONS: Final[dict[LandingMatch, Prediction]] = {
+    LandingMatch.PREDICTED: Prediction.HIT,
+    LandingMatch.IN_VAIN: Prediction.HIT,
+    LandingMatch.ELSEWHERE: Prediction.MISS,
+    LandingMatch.BACK: Prediction.MISS,
+    LandingMatch.VOID: Prediction.VOID,
 }
 
 
@@ -67,7 +67,7 @@ class Reporter:
     log: Log
     metrics: Metrics
     #: None in a dry run, which writes nothing.
-    events: Recorder | None
+    events: EventRecorder | None
     policy: Policy
     #: Evictions by strategy.
     evicted: Counter[PluginRef] = field(init=False, default_factory=Counter)
@@ -82,7 +82,7 @@ class Reporter:
         if cycle.skipped:
             log_lines.cycle_skipped(self.log, len(cycle.nodes))
         for note in namespace_notes(cycle.state.cluster):
-            self.log.caution(note)
+            self.log.warning(note)
         for ref, message in cycle.record.problems:
             log_lines.strategy_failed(self.log, self._point(ref), ref.profile, ref.plugin, message)
         for ref, message in cycle.record.notes:
@@ -105,7 +105,7 @@ class Reporter:
                 self._evicted(task, dry_run=isinstance(outcome, WouldEvict))
             case Requested(task):
                 self._requested(task)
-            case Waiting(task, message):
+            case Postponed(task, message):
                 self.log.info("Waiting to evict pod", v=1, pod=_ref(task), message=message)
             case Dropped(task, message, code):
                 self._dropped(task, message, code)
@@ -126,7 +126,7 @@ class Reporter:
             case Settled(task):
                 self.log.info("Replacement is ready", v=3, pod=_ref(task))
             case Missing(task, message) | Unready(task, message):
-                self.log.failure("Replacement is not ready", message, pod=_ref(task))
+                self.log.error("Replacement is not ready", message, pod=_ref(task))
                 self._predicted(task, Prediction.MISSING)
             case Unverified(task, message):
                 self.log.info("Replacement was not waited for", v=1, pod=_ref(task), message=message)
@@ -147,13 +147,13 @@ class Reporter:
         pod = Ref(pods.tables.namespaces[pods.namespace[refused.pod]], pods.names[refused.pod])
         if stage == Stage.LIMIT:
             limit, what = _limit(code, self.policy)
-            kept = EvictedPod(refused.ref.plugin, refused.ref.profile, pod.namespace, node)
+            kept = EvictionLabels(refused.ref.plugin, refused.ref.profile, pod.namespace, node)
             self.metrics.evicted(_LIMITS[code], kept)
             log_lines.limit_reached(self.log, message, limit, **_where(code, pod, node))
             self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
-        elif stage == Stage.EVICTOR and self.log.tells(4):
+        elif stage == Stage.EVICTOR and self.log.enabled_for(4):
             log_lines.fails_checks(self.log, pod, [message])
-        elif stage != Stage.EVICTOR and self.log.tells(2):
+        elif stage != Stage.EVICTOR and self.log.enabled_for(2):
             keys = {"pod": pod, "node": node, "strategy": refused.ref.plugin, "code": code, "message": message}
             self.log.info("Pod stays", v=2, **keys)
 
@@ -204,23 +204,23 @@ class Reporter:
         verbosity = 0 if code == OutcomeCode.BACK_OFF else 1
         self.log.info("Planned eviction dropped", v=verbosity, pod=_ref(task), code=code, message=message)
 
-    def _landed(self, task: Task, pod: str, node: str, match: Match) -> None:
+    def _landed(self, task: Task, pod: str, node: str, match: LandingMatch) -> None:
         keys: dict[str, object] = {"pod": _ref(task), "replacement": Ref(task.move.pod.namespace, pod), "node": node}
         landing, sureness = landing_kind(task, node, match), _sureness(task)
         if landing is not None and sureness is not None:
             keys["landing"] = landing.value
             self.metrics.landed_at(landing, sureness)
-        if match in (Match.ELSEWHERE, Match.BACK):
+        if match in (LandingMatch.ELSEWHERE, LandingMatch.BACK):
             foretold = ", ".join(task.move.candidates[:3]) or "another node"
             self.log.info("Replacement landed on another node than predicted", v=0, **keys, foretold=foretold)
         else:
             self.log.info("Replacement landed", v=2, **keys, match=match.value)
         if (
-            match in (Match.PREDICTED, Match.IN_VAIN)
+            match in (LandingMatch.PREDICTED, LandingMatch.IN_VAIN)
             and task.move.probability is not None
             and node in task.move.candidates
         ):
-            self.metrics.landed_well(task.move.probability, well=match is Match.PREDICTED)
+            self.metrics.landed_well(task.move.probability, well=match is LandingMatch.PREDICTED)
         if match in _PREDICTIONS:
             self._predicted(task, _PREDICTIONS[match])
 
@@ -267,9 +267,9 @@ def _where(code: str, pod: Ref, node: str) -> dict[str, object]:
     return where.get(code, {})
 
 
-def _evicted_pod(task: Task) -> EvictedPod:
+def _evicted_pod(task: Task) -> EvictionLabels:
     move = task.move
-    return EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source)
+    return EvictionLabels(move.plugin, move.profile, move.pod.namespace, move.source)
 
 
 def _ref(task: Task) -> Ref:

@@ -15,7 +15,7 @@ from restow.client.leadership import Timing
 from restow.policies.codes import Placement
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.serving.server import Endpoint
+from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair, TlsSettings
 
 #: Where restow keeps its own objects by default, as the Descheduler.
@@ -45,7 +45,7 @@ class LeaseSettings:
 class HttpsSettings:
     """What is served, and where."""
 
-    endpoint: Endpoint
+    endpoint: ListenAddress
     tls: TlsSettings
     #: None: a certificate is made at the start.
     certificates: Sequence[KeyPair] = ()

@@ -13,7 +13,7 @@ from restow.client.listing import Selection
 from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterStore
 from restow.executing.fencing import Fencing
-from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing, hurried
+from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing, unthrottled
 from restow.executing.steering import Steering
 from restow.live.reading import read_kinds
 from restow.running.background import background
@@ -31,7 +31,7 @@ _RECENTLY: Final = 10.0
 @asynccontextmanager
 async def releasing(api: Api, cluster: Gated, log: Log, metrics: SteeringMetrics) -> AsyncIterator[Releasing]:
     """Release pods that are gated for too long, as long as the context lasts, with or without the lease."""
-    keeper = Releasing(hurried(api), cluster, once_each(log.caution), metrics)
+    keeper = Releasing(unthrottled(api), cluster, once_each(log.warning), metrics)
     async with background(keeper.run(), "release gates"):
         yield keeper
 
@@ -48,11 +48,11 @@ async def steering(
     webhook: Webhook | None = None,
 ) -> AsyncIterator[Offer]:
     """Steering while we lead, with the webhook of this process if it has one; nothing is left behind after it."""
-    hasty = hurried(api)
-    found = Steering(hasty, permit, namespace, log.caution)
+    quick = unthrottled(api)
+    found = Steering(quick, permit, namespace, log.warning)
     keeper.steering = found
     repairing = asyncio.create_task(_repair(found), name="repair steering")
-    offer = Offer(hasty, namespace, log, webhook, found, fencing)
+    offer = Offer(quick, namespace, log, webhook, found, fencing)
     try:
         with nullcontext() if webhook is None else webhook.asking(found):
             yield offer
@@ -100,4 +100,4 @@ async def _cleared(found: Steering, log: Log) -> None:
     except NotFound:
         return
     except ClientError as error:
-        log.caution(f"new pods may still be gated; restow releases them: {error}")
+        log.warning(f"new pods may still be gated; restow releases them: {error}")

@@ -26,11 +26,11 @@ async def check_version(api: Api, log: Log) -> int | None:
     try:
         version = await git_version(api)
     except (TooManyRequests, ServerTrouble) as error:
-        log.caution(f"The version of the API server is not known ({error}); restow goes on without checking it")
+        log.warning(f"The version of the API server is not known ({error}); restow goes on without checking it")
         return None
     minor = minor_of(version)
     if minor is None or abs(minor - MODELLED) > _ALLOWED:
         log_lines.version_skew(log, FOLLOWS.removeprefix("v"), version)
     elif other := other_scores(minor):
-        log.caution(f"{other[0].upper()}{other[1:]}: moves that depend on scores are likely at most")
+        log.warning(f"{other[0].upper()}{other[1:]}: moves that depend on scores are likely at most")
     return minor

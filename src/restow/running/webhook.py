@@ -97,7 +97,7 @@ def _trusting(authorities: bytes) -> ssl.SSLContext:
 @asynccontextmanager
 async def informed(webhook: Webhook, api: Api, namespace: str, log: Log) -> AsyncIterator[None]:
     """Have a webhook know what is announced in a namespace, while the block runs."""
-    announced = Announced(api, namespace, log.caution)
+    announced = Announced(api, namespace, log.warning)
     async with background(announced.run(), "follow steering"):
         with webhook.asking(announced):
             yield

@@ -1,8 +1,8 @@
-"""Asks a scheduler that runs why a pod waits: its page ``/pods/NAMESPACE/NAME``, over HTTPS, with a bearer token.
+"""Ask a running scheduler why a pod waits: its page ``/pods/NAMESPACE/NAME``, over HTTPS, with a bearer token.
 
-The token is that of a file, or the kubeconfig's. It is sent only to the URL that somebody named. The certificate of that
-server is checked, unless it is on this machine: what answers there is the other end of ``kubectl port-forward``, or the
-scheduler of the same pod, and makes its own certificate.
+The token comes from a file or from the kubeconfig, and is sent only to the URL that the user named. The server's
+certificate is checked, unless the server is on this machine: there it is the other end of ``kubectl port-forward``, or
+the scheduler in the same pod, and has a self-signed certificate.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
 
-#: Seconds until somebody who does not answer is given up.
+#: Seconds to wait for an answer.
 _PATIENCE: Final = 15.0
 _URL: Final = "--scheduler-url"
 _TOKEN: Final = "--scheduler-token-file"  # noqa: S105
 _AUTHORITIES: Final = "--scheduler-ca-file"
 _IS_URL: Final = re.compile(r"https://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+)(:(?P<port>[0-9]{1,5}))?/?")
 _HIGHEST_PORT: Final = 65_535
-#: What a server of Kubernetes says of a page that it does not have.
+#: What a Kubernetes server answers for an unknown path.
 _NO_PAGE: Final = "404 page not found"
 
 
 class NotWaitingError(ClientError):
-    """The scheduler does not know the pod as one that waits for it."""
+    """The scheduler has no such waiting pod."""
 
 
 @dataclass(slots=True, frozen=True)
 class WhereToAsk:
-    """A scheduler, as it was named."""
+    """The scheduler to ask, as the command line names it."""
 
     url: str
     token_file: str | None = None
@@ -55,7 +55,7 @@ class WhereToAsk:
 async def endpoint_of(
     where: WhereToAsk, kubeconfig: str | None, context: str | None, environ: Mapping[str, str]
 ) -> Endpoint:
-    """Where the scheduler is and who we are to it; InputError where it cannot be asked."""
+    """The scheduler's address and our credentials; InputError if they cannot be used."""
     found = _IS_URL.fullmatch(where.url)
     if found is None or int(found["port"] or 443) > _HIGHEST_PORT:
         shown = excerpt(repr(without_password(where.url)))
@@ -69,7 +69,7 @@ async def endpoint_of(
 
 
 async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explanation:
-    """What the scheduler says; NotWaitingError where it says nothing of this pod, ClientError where it does not say."""
+    """The scheduler's explanation; NotWaitingError if the pod does not wait for it, ClientError if it does not answer."""
     call = Call("GET", f"/pods/{namespace}/{name}")
     async with open_session() as session:
         try:
@@ -82,7 +82,7 @@ async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explana
 
 
 async def _token_of(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Credentials:
-    """The bearer token of a kubeconfig, and nothing else of it."""
+    """The bearer token of a kubeconfig; everything else in it is ignored."""
     endpoint = find_endpoint(kubeconfig, context, environ)
     headers = (await endpoint.credentials.identity()).headers
     tokens = tuple(each for each in headers if each[0] == "Authorization" and each[1].startswith("Bearer "))
@@ -95,8 +95,8 @@ async def _token_of(kubeconfig: str | None, context: str | None, environ: Mappin
 
 
 def _in_words(server: str, refusal: ApiError) -> ClientError:
-    """What a refusal means to whoever asked."""
-    said = refusal.message.strip()
+    """Explain a refusal to the user."""
+    message = refusal.message.strip()
     match refusal:
         case Unauthorized():
             return ClientError(
@@ -107,14 +107,14 @@ def _in_words(server: str, refusal: ApiError) -> ClientError:
             return ClientError(
                 f"the token gives no right to ask {server}; add the rule {rule} to a ClusterRole of its user"
             )
-        case NotFound() if said == _NO_PAGE:
+        case NotFound() if message == _NO_PAGE:
             return ClientError(
                 f"{server} does not explain pods: it runs without --explain-pods, or is no restow scheduler"
             )
         case NotFound():
-            return NotWaitingError(f"the scheduler at {server}: {said}")
-        case ServerTrouble() if said == DOES_NOT_SCHEDULE:
+            return NotWaitingError(f"the scheduler at {server}: {message}")
+        case ServerTrouble() if message == DOES_NOT_SCHEDULE:
             return ClientError(
                 f"{server} is a replica that waits; the lease names the one that schedules: kubectl get lease -A"
             )
-    return ClientError(f"the scheduler at {server} answered {refusal.status}: {said}")
+    return ClientError(f"the scheduler at {server} answered {refusal.status}: {message}")

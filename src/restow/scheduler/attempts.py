@@ -1,4 +1,4 @@
-"""What a decision about one pod comes to, in terms that outlive the state on which it was made."""
+"""The result of a decision about one pod, in terms that outlive the state on which it was made."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from restow.client.binding import ObjectRef
 from restow.cluster.state import ClusterState
-from restow.scheduler.observing import Attempt, Result, Timing
+from restow.scheduler.observing import Attempt, AttemptTimer, Result
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.queueing.queued_pod import QueuedPod
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
-class Trial:
-    """An attempt that goes on."""
+class RunningAttempt:
+    """An attempt in progress."""
 
     queued: QueuedPod
     pod: ObjectRef
     #: When the pod was taken from the queue, and when its node was decided, in the event loop's time.
     began: float
     decided: float
-    timing: Timing
+    timing: AttemptTimer
 
     @property
     def key(self) -> tuple[str, str]:
@@ -38,7 +38,7 @@ class Trial:
         rejected_by: frozenset[str] = frozenset(),
         tried_preemption: bool = False,
     ) -> Attempt:
-        """What is told of it."""
+        """The attempt as observers see it."""
         return Attempt(
             pod=self.pod,
             profile=self.queued.pod.scheduler,
@@ -56,34 +56,34 @@ class Trial:
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
-class Rejection:
-    """Why a pod has no node now, and what is done about it."""
+class FailedAttempt:
+    """Why a pod has no node now, and what to do about it."""
 
     message: str
     rejected_by: frozenset[str] = frozenset()
-    #: Whether it was asked whom the pod could preempt, whatever the answer.
+    #: Whether preemption was tried, successfully or not.
     tried_preemption: bool = False
-    #: Whether something went wrong, which says nothing of the pod.
+    #: Whether this is an error, which says nothing about the pod.
     is_error: bool = False
-    #: What its status is to name as the nominated node, empty for none; None leaves it as it is.
+    #: The ``nominatedNodeName`` to write to its status, empty for none; None leaves it as it is.
     nominated_node: str | None = None
-    #: The pods that have to go from there, the most important first.
+    #: The pods to delete on that node, the most important first.
     victims: Sequence[ObjectRef] = ()
     #: Less important pods that lose their nomination for that node.
     outranked: Sequence[ObjectRef] = ()
 
 
 def ref_of(state: ClusterState, pod: int) -> ObjectRef:
-    """What requests about a pod name."""
+    """How requests identify a pod."""
     pods = state.cluster.pods
     return ObjectRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
 
 
 def victims_of(state: ClusterState, decision: SchedulingDecision) -> list[ObjectRef]:
-    """The pods that have to go for a decision, but for those that are on their way out already."""
+    """The pods that a decision preempts, without those that are being deleted already."""
     return [ref_of(state, victim) for victim in decision.victims if not state.terminating[victim]]
 
 
 def asks_for_room(decision: SchedulingDecision) -> bool:
-    """Whether it was asked whom the pod could preempt, whatever the answer; as kube-scheduler 1.36, not after an error before."""
+    """Whether preemption was tried; like kube-scheduler 1.36, not after an earlier error."""
     return decision.preemption is not None and not decision.preemption.is_final

@@ -1,8 +1,8 @@
-"""What of a KubeSchedulerConfiguration a scheduler that runs takes, what it ignores, and what it has to refuse.
+"""What a running scheduler takes from a KubeSchedulerConfiguration, what it ignores, and what it refuses.
 
-A plan may be made beside what restow does not model; a scheduler may not leave it out, since nobody looks after it. So
-whoever asks for such a plugin is told at the start. Pods that need one, such as those with resource claims, are told in
-their events.
+A plan may leave out what restow does not model; a scheduler may not, since no other program checks its decisions. So a
+configuration that enables such a plugin is refused at the start, and pods that need one, such as those with resource
+claims, get an event that says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.configuration.registry import find
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
 
-#: kube-scheduler's, which nobody has to ask for.
+#: kube-scheduler's default.
 _PARALLELISM: Final = 16
 _JSON: Final = ("", "application/json")
 
@@ -32,7 +32,7 @@ def named_profiles(configuration: SchedulerConfiguration, name: str) -> tuple[Sc
 
 
 def unsupported(configuration: SchedulerConfiguration, profiles: tuple[SchedulerProfile, ...]) -> Iterator[str]:
-    """Yield what profiles ask for and a scheduler must not leave out."""
+    """Yield what profiles enable that restow does not support and must not leave out."""
     for profile, written in zip(profiles, configuration.written.profiles, strict=False):
         for name in dict.fromkeys(_asked_for(written)):
             known = find(name)
@@ -50,7 +50,7 @@ def _asked_for(profile: KubeSchedulerProfile) -> Iterator[str]:
 
 
 def cautions(configuration: SchedulerConfiguration, profiles: tuple[SchedulerProfile, ...]) -> Iterator[str]:
-    """Yield a sentence for each thing that changes nothing, or that people should know."""
+    """Yield warnings: settings without effect, and what else the user should know."""
     written = configuration.written
     if written.parallelism != _PARALLELISM:
         yield f"parallelism {written.parallelism} has no effect: each decision looks at all nodes at once"

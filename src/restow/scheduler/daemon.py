@@ -1,8 +1,8 @@
-"""A scheduler on one cluster: it takes the pods that wait, one after the other, and binds each where it decided.
+"""The scheduler of one cluster: it takes pending pods one after the other, decides, and binds each to its node.
 
-Decisions are made one at a time, in the event loop, and between them what watches told is carried over. What has to be
-asked of the API server - binds, deletions, conditions - goes on beside them, several at a time; each pod stays in flight in
-the queue until its answer is there, so whatever happens meanwhile, it ends bound or waiting.
+Decisions are made one at a time, in the event loop; between two decisions, changes from the watches are applied.
+Requests to the API server (binds, deletions, conditions) run concurrently. A pod stays in flight in the queue until its
+request is answered, so every pod ends bound or queued, whatever changes in between.
 Source: the scheduling and binding cycles of kube-scheduler, Kubernetes 1.36.
 """
 
@@ -14,16 +14,16 @@ from contextlib import asynccontextmanager
 from random import Random, random
 from typing import Any, Final
 
-from restow.client.binding import Bound, Elsewhere, Gone, ObjectRef, Refused
+from restow.client.binding import BindingRefused, Bound, Elsewhere, ObjectRef, PodGone
 from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.snapshot import Key
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import REQUIRED
-from restow.scheduler.attempts import Rejection, Trial, asks_for_room, ref_of, victims_of
-from restow.scheduler.mirror import Changes, Mirror, PodChange
-from restow.scheduler.observing import Observer, Result, Timing
+from restow.scheduler.attempts import FailedAttempt, RunningAttempt, asks_for_room, ref_of, victims_of
+from restow.scheduler.mirror import Mirror, MirrorChanges, PodChange
+from restow.scheduler.observing import AttemptObserver, AttemptTimer, Result
 from restow.scheduler.pod_requests import PodRequests
 from restow.scheduler.queue_events import events_of, pod_events, waits
 from restow.scheduler.settings import KINDS, SchedulerSettings, volume_patience
@@ -38,22 +38,22 @@ from restow.scheduling.queueing.rules import QueueingRules
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from restow.scheduling.volumes.reservations import Reservation
 
-#: Seconds for which decisions are made before others have their turn.
+#: Seconds of deciding before other tasks run.
 _SLICE: Final = 0.005
 #: What protects pods from preemption.
 _BUDGETS: Final = ("PodDisruptionBudget",)
-#: Of a pod that restow does not know a node for, such as one that would be bound without its devices.
+#: For a pod that restow cannot place, such as one that would be bound without its devices.
 _LEAVE: Final = "leave such pods to kube-scheduler"
 #: The share of attempts in which each plugin is timed. Source: kube-scheduler 1.36.
 _SAMPLED: Final = 0.1
-#: Seconds after which a scheduler without news looks whether there can be any.
+#: Seconds without events after which a scheduler checks its watches.
 _LOOK: Final = 10.0
 
 
 class SchedulerDaemon:
     """Its queue and its view of the cluster; ``watching`` keeps the view, ``schedule`` decides and binds."""
 
-    def __init__(self, api: Api, settings: SchedulerSettings, rules: QueueingRules, observer: Observer) -> None:
+    def __init__(self, api: Api, settings: SchedulerSettings, rules: QueueingRules, observer: AttemptObserver) -> None:
         self._settings = settings
         self._names = frozenset(profile.name for profile in settings.profiles)
         self._observer = observer
@@ -72,7 +72,7 @@ class SchedulerDaemon:
         #: Attempts that wait for volumes.
         self._aside = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        #: What an attempt ended with that none ever should.
+        #: An exception of an attempt, which should never raise.
         self._fault: BaseException | None = None
 
     @asynccontextmanager
@@ -88,9 +88,9 @@ class SchedulerDaemon:
             await self.live.stop()
 
     async def schedule(self, permit: Permit) -> None:
-        """Decide and bind for ever, as soon as the cluster is known; whoever cancels it ends all that is under way.
+        """Decide and bind until cancelled, from when the cluster is known; cancelling ends all attempts in progress.
 
-        WatchEndedError if the news have ended for good.
+        WatchEndedError if the watches have ended for good.
         """
         await self._all_kinds()
         self.mirror.begin(self.live)
@@ -102,7 +102,7 @@ class SchedulerDaemon:
             await self._end_all()
 
     async def _all_kinds(self) -> None:
-        """Wait until every kind is known that decisions go by: none of them is to be done without, as for kube-scheduler."""
+        """Wait until all kinds that decisions depend on are listed, as kube-scheduler does."""
         while True:
             await self.live.wait_ready(float("inf"))
             if self.live.unknown(KINDS) is None:
@@ -113,7 +113,7 @@ class SchedulerDaemon:
         """Make decisions for a while, or wait until there is one to make."""
         self._wake.clear()
         if self._fault is not None:
-            # Nobody knows what has become of a pod; whoever starts again finds out.
+            # How requests in flight ended is unknown; the next process finds out.
             raise self._fault
         end = _now() + _SLICE
         while not self._is_full and self._is_informed():
@@ -131,12 +131,12 @@ class SchedulerDaemon:
         await self._something()
 
     def _is_informed(self) -> bool:
-        """Whether nodes and pods are known well enough to decide; WatchEndedError where they never will be again."""
+        """Whether nodes and pods are known well enough to decide; WatchEndedError if their watches have ended."""
         return self.live.unknown(REQUIRED) is None
 
     @property
     def _is_full(self) -> bool:
-        """Whether as many attempts wait for answers of the API server as may."""
+        """Whether the maximum of attempts waits for the API server."""
         return len(self._tasks) - self._aside >= self._settings.in_flight
 
     async def _something(self) -> None:
@@ -155,7 +155,7 @@ class SchedulerDaemon:
         self._wake.set()
 
     def _enqueue_all(self) -> None:
-        """All pods that wait, the oldest first."""
+        """Add all pending pods, the oldest first."""
         waiting = [pod for pod in self.mirror.pods() if waits(pod, self._names)]
         for pod in sorted(waiting, key=lambda each: (each.created, each.facts.namespace, each.facts.name)):
             self.queue.add(pod.facts, _now())
@@ -164,15 +164,15 @@ class SchedulerDaemon:
         if self.mirror.is_behind:
             self._take(self.mirror.catch_up())
 
-    def _take(self, changes: Changes) -> None:
-        """Tell the queue what has changed."""
+    def _take(self, changes: MirrorChanges) -> None:
+        """Pass changes to the queue."""
         for change in changes.pods:
             self._follow(change)
         for event in events_of(changes):
             self.queue.on_event(event, _now())
 
     def _follow(self, change: PodChange) -> None:
-        """Keep in the queue the pods that wait, and no others."""
+        """Keep exactly the pending pods in the queue."""
         before, after = change.before, change.after
         if after is not None and waits(after, self._names):
             self.queue.update(after.facts, _now())
@@ -181,7 +181,7 @@ class SchedulerDaemon:
             self._requests.forget(before.facts.uid)
 
     def _try(self, queued: QueuedPod, permit: Permit) -> None:
-        """One attempt: decide, and see to it that it is carried out."""
+        """Make one attempt: decide, and start what carries the decision out."""
         mirror, began = self.mirror, _now()
         pod = mirror.find((queued.pod.namespace, queued.pod.name), queued.key)
         if pod == NO_POD or int(mirror.state.node[pod]) != PENDING:
@@ -192,10 +192,10 @@ class SchedulerDaemon:
             self.queue.delete(queued.key)
             return
         ref = ref_of(mirror.state, pod)
-        timing = Timing(with_plugins=random() < _SAMPLED)  # noqa: S311  keeps no secret
+        timing = AttemptTimer(with_plugins=random() < _SAMPLED)  # noqa: S311  keeps no secret
         decision = self._decide(pod, timing)
-        trial = Trial(queued=queued, pod=ref, began=began, decided=_now(), timing=timing)
-        if isinstance(decision, Rejection):
+        trial = RunningAttempt(queued=queued, pod=ref, began=began, decided=_now(), timing=timing)
+        if isinstance(decision, FailedAttempt):
             self._reject(trial, decision, permit)
             return
         if decision.ranking is None:
@@ -207,27 +207,27 @@ class SchedulerDaemon:
         self.queue.done(queued.key)
         self._start(self._bind(trial, mirror.state.cluster.nodes.names[node], needs, permit))
 
-    def _decide(self, pod: int, timing: Timing) -> SchedulingDecision | Rejection:
-        """What is said of a pod; a fault of a plugin is an error of this attempt, and stops nobody else."""
+    def _decide(self, pod: int, timing: AttemptTimer) -> SchedulingDecision | FailedAttempt:
+        """The decision for a pod; an exception in a plugin fails this attempt only."""
         try:
             return self.mirror.schedulers.decide(pod, timing)
-        except Exception as fault:  # noqa: BLE001  whatever a pod brings about, the others are scheduled
+        except Exception as fault:  # noqa: BLE001  whatever is wrong with one pod, the others are scheduled
             # The state may be in the middle of a dry run.
             self.mirror.restart()
             self._observer.warn(f"a decision failed: {type(fault).__name__}: {fault}")
-            return Rejection(message=f"running the plugins: {type(fault).__name__}: {fault}", is_error=True)
+            return FailedAttempt(message=f"running the plugins: {type(fault).__name__}: {fault}", is_error=True)
 
-    def _rejection(self, pod: int, decision: SchedulingDecision, profile: str) -> Rejection:
-        """What becomes of a pod that no node takes; a node where it preempts others is kept for it from now on."""
+    def _rejection(self, pod: int, decision: SchedulingDecision, profile: str) -> FailedAttempt:
+        """Why no node takes a pod; if it preempts pods of a node, that node is nominated for it from now on."""
         if decision.error:
-            return Rejection(message=decision.error, is_error=True)
+            return FailedAttempt(message=decision.error, is_error=True)
         rejected_by = rejecting_plugins(decision.verdicts)
         if decision.unknown:
-            return Rejection(message=f"{decision.message}; {_LEAVE}", rejected_by=rejected_by)
+            return FailedAttempt(message=f"{decision.message}; {_LEAVE}", rejected_by=rejected_by)
         tried = profile in self._preempting and asks_for_room(decision)
         if decision.victims and self.live.unknown(_BUDGETS) is not None:
-            # Nobody knows who is protected.
-            return Rejection(message=decision.message, rejected_by=rejected_by, tried_preemption=tried)
+            # The disruption budgets are unknown.
+            return FailedAttempt(message=decision.message, rejected_by=rejected_by, tried_preemption=tried)
         state, nominated = self.mirror.state, None
         outranked: list[ObjectRef] = []
         victims = victims_of(state, decision)
@@ -238,7 +238,7 @@ class SchedulerDaemon:
             pass
         elif self.mirror.drop_nomination(pod):
             nominated = ""
-        return Rejection(
+        return FailedAttempt(
             message=decision.message,
             rejected_by=rejected_by,
             tried_preemption=tried,
@@ -247,41 +247,43 @@ class SchedulerDaemon:
             outranked=outranked,
         )
 
-    def _reject(self, trial: Trial, rejection: Rejection, permit: Permit) -> None:
+    def _reject(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> None:
         self._start(self._put_back(trial, rejection, permit))
 
-    async def _bind(self, trial: Trial, node: str, needs: Reservation | None, permit: Permit) -> None:
-        """Bind a pod that is assumed to be on a node; where that fails it waits again, unless it needs no node any more."""
+    async def _bind(self, trial: RunningAttempt, node: str, needs: Reservation | None, permit: Permit) -> None:
+        """Bind a pod that is assumed to be on a node; if that fails, it is queued again, unless it no longer needs a node."""
         announced = None if needs is None else ""
         problem = "" if needs is None else await self._prepare(trial, node, needs, permit)
-        outcome = Refused(problem) if problem else await self._ask_to_bind(trial, node, permit)
+        outcome = BindingRefused(problem) if problem else await self._ask_to_bind(trial, node, permit)
         if isinstance(outcome, Bound):
             self.queue.delete(trial.queued.key)
             self._observer.attempted(trial.ended(_now(), Result.SCHEDULED, node=node))
             return
         self._give_back(trial)
-        if isinstance(outcome, Refused):
-            rejection = Rejection(message=outcome.message, is_error=True, nominated_node=announced)
+        if isinstance(outcome, BindingRefused):
+            rejection = FailedAttempt(message=outcome.message, is_error=True, nominated_node=announced)
             await self._put_back(trial, rejection, permit, node)
         else:
-            # Its status is for whoever bound it to write.
+            # The program that bound it writes its status.
             self._requeue(trial, frozenset())
             self._observer.attempted(trial.ended(_now(), Result.ERROR, node=node, message=outcome.message))
 
-    async def _ask_to_bind(self, trial: Trial, node: str, permit: Permit) -> Bound | Elsewhere | Gone | Refused:
+    async def _ask_to_bind(
+        self, trial: RunningAttempt, node: str, permit: Permit
+    ) -> Bound | Elsewhere | PodGone | BindingRefused:
         began = _now()
         outcome = await self._requests.bind(trial.pod, node, permit)
         trial.timing.parts["Bind", "", "Success" if isinstance(outcome, Bound) else "Error"] = _now() - began
         return outcome
 
-    def _give_back(self, trial: Trial) -> None:
-        """The place that a pod was assumed to have is free, unless the API server says that the pod is there."""
+    def _give_back(self, trial: RunningAttempt) -> None:
+        """Release the place that a pod was assumed to have, unless the API server shows the pod there."""
         for change in self.mirror.forget(trial.queued.key):
             for event in pod_events(change):
                 self.queue.on_event(event, _now())
 
-    async def _prepare(self, trial: Trial, node: str, needs: Reservation, permit: Permit) -> str:
-        """See to the volumes of a pod, which may take minutes and hinders nobody; returns what is wrong, or ''."""
+    async def _prepare(self, trial: RunningAttempt, node: str, needs: Reservation, permit: Permit) -> str:
+        """Bind the volumes of a pod, which may take minutes and blocks no other pod; returns a problem, or ""."""
         self._aside += 1
         began, problem = _now(), "interrupted"
         try:
@@ -293,13 +295,13 @@ class SchedulerDaemon:
             trial.timing.parts["PreBind", "", "Error" if problem else "Success"] = _now() - began
         return problem
 
-    async def _put_back(self, trial: Trial, rejection: Rejection, permit: Permit, node: str = "") -> None:
-        """Carry out what was decided about a pod without a node, and have it wait."""
+    async def _put_back(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit, node: str = "") -> None:
+        """Carry out the decision about a pod without a node, and queue it again."""
         problem = "nothing was done"
         try:
             problem = await self._requests.reject(trial, rejection, permit)
         finally:
-            # Nothing that happens in the cluster helps a pod whose victims are still there: it is tried again anyway.
+            # No event in the cluster helps a pod whose victims were not deleted: it is tried again anyway.
             rejected_by = frozenset[str]() if problem else rejection.rejected_by
             self._requeue(trial, rejected_by)
         result = Result.ERROR if rejection.is_error or problem else Result.UNSCHEDULABLE
@@ -313,8 +315,8 @@ class SchedulerDaemon:
         )
         self._observer.attempted(ended)
 
-    def _requeue(self, trial: Trial, rejected_by: frozenset[str]) -> None:
-        """A pod waits again, unless it is gone or has a node by now."""
+    def _requeue(self, trial: RunningAttempt, rejected_by: frozenset[str]) -> None:
+        """Queue a pod again, unless it is gone or has a node by now."""
         if self.mirror.waits(trial.key, trial.queued.key):
             self.queue.requeue(trial.queued.key, rejected_by, _now())
         else:

@@ -11,7 +11,7 @@ from restow.client.binding import ObjectRef
 from restow.cluster.pods import NO_POD
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explanation import Explanation, LastAttempt, Objection
-from restow.scheduler.observing import Attempt, Observer
+from restow.scheduler.observing import Attempt, AttemptObserver
 from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.queueing.queued_pod import QueuedPod, QueuePlace
@@ -25,26 +25,26 @@ _CAPACITY: Final = 10_000
 
 
 @dataclass(slots=True)
-class Remembering:
-    """An ``Observer`` that remembers the last attempt of each pod, and tells another one."""
+class LastAttempts:
+    """An ``AttemptObserver`` that remembers the last attempt of each pod and passes everything on to another one."""
 
-    told: Observer
+    following: AttemptObserver
     #: Seconds, as the queue counts them.
     clock: Callable[[], float]
     _last: LruCache[str, tuple[float, Attempt]] = field(default_factory=lambda: LruCache(_CAPACITY))
 
     def attempted(self, attempt: Attempt) -> None:
-        """An attempt has ended."""
+        """Remember an attempt, and pass it on."""
         self._last.put(attempt.pod.uid, (self.clock(), attempt))
-        self.told.attempted(attempt)
+        self.following.attempted(attempt)
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
-        """Pods have to go."""
-        self.told.preempted(pod, profile, node, victims)
+        """Pass on which pods are preempted."""
+        self.following.preempted(pod, profile, node, victims)
 
     def warn(self, sentence: str) -> None:
-        """People have to know something."""
-        self.told.warn(sentence)
+        """Pass on a warning."""
+        self.following.warn(sentence)
 
     def last(self, uid: str) -> LastAttempt | None:
         """The last attempt of a pod, if it is remembered."""
@@ -56,15 +56,15 @@ class Remembering:
 
 
 def explain(
-    daemon: SchedulerDaemon, rules: QueueingRules, memory: Remembering, namespace: str, name: str
+    daemon: SchedulerDaemon, rules: QueueingRules, attempts: LastAttempts, namespace: str, name: str
 ) -> Explanation | None:
-    """Why a pod waits for a scheduler that schedules; None where it does not wait for this one."""
+    """Why a pod waits; None if it does not wait for this scheduler."""
     state = daemon.mirror.state
     pod = state.order.find(namespace, name)
     queued = None if pod == NO_POD else daemon.queue.get(state.cluster.pods.uids[pod])
     if queued is None:
         return None
-    place, now = daemon.queue.place(queued.key), memory.clock()
+    place, now = daemon.queue.place(queued.key), attempts.clock()
     feasible, objections = _now(daemon, pod)
     return Explanation(
         namespace=namespace,
@@ -79,7 +79,7 @@ def explain(
         rejected_by=tuple(sorted(queued.rejected_by)),
         waits_for=tuple(dict.fromkeys(rules.waits_for(queued))) if place is QueuePlace.UNSCHEDULABLE else (),
         sentences=why_waiting(daemon.queue, queued.key, now),
-        last_attempt=memory.last(queued.key),
+        last_attempt=attempts.last(queued.key),
         feasible_nodes=feasible,
         objections=tuple(objections),
     )
@@ -93,7 +93,7 @@ def _wait(daemon: SchedulerDaemon, queued: QueuedPod, place: QueuePlace, now: fl
 
 
 def _now(daemon: SchedulerDaemon, pod: int) -> tuple[int, list[Objection]]:
-    """How many nodes a pod could go to now, and who objects to the others, to most nodes first."""
+    """On how many nodes a pod fits now, and why not on the others, the most frequent reason first."""
     names = daemon.mirror.state.cluster.nodes.names
     verdicts = daemon.mirror.schedulers.verdicts(pod)
     nodes: defaultdict[PluginRejection, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Why one pod waits, as a scheduler tells it: the JSON of ``/pods/NAMESPACE/NAME``."""
+"""Why one pod waits: the JSON of ``/pods/NAMESPACE/NAME``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-#: What a replica says of all pods while another one has the lease.
+#: The answer for all pods of a replica without the lease.
 DOES_NOT_SCHEDULE: Final = "this replica does not schedule"
 
 
@@ -21,9 +21,9 @@ class LastAttempt(Struct, frozen=True, rename="camel"):
 
 
 class Objection(Struct, frozen=True, rename="camel"):
-    """What a plugin has against some nodes."""
+    """Why a plugin rejects some nodes."""
 
-    #: Empty where no single plugin leaves them out, but several together.
+    #: Empty where several plugins exclude them together, and no single one does.
     plugin: str
     reasons: tuple[str, ...]
     count: int
@@ -42,7 +42,7 @@ class Explanation(Struct, frozen=True, rename="camel"):
     queue: str
     attempts: int
     waited: float
-    #: Until it may be tried again without any event; None where nobody knows.
+    #: Seconds until the pod may be tried again without any event; None if unknown.
     tried_again_in: float | None
     nominated_node: str
     rejected_by: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""What a scheduler counts, under the names that kube-scheduler has for it, so that its dashboards and alerts fit.
+"""The metrics of a scheduler, with kube-scheduler's names, so that its dashboards and alerts fit.
 
-Counters, histograms and their buckets are kube-scheduler 1.36's; help texts are our own. What a scheduler holds now (queues,
-cache) is asked for when the page is read.
+Counters, histograms and their buckets are kube-scheduler 1.36's; help texts are our own. Gauges (queues, cache) are
+read when the page is requested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _QUEUES: Final = ("active", "backoff", "gated", "unschedulable")
 
 @dataclass(slots=True, frozen=True)
 class Gauges:
-    """What a scheduler knows of its queues and its cluster at a moment."""
+    """The state of a scheduler's queues and its cluster at one moment."""
 
     #: Pods by queue: active, backoff, gated, unschedulable.
     pending: Mapping[str, int] = field(default_factory=dict)
@@ -41,16 +41,16 @@ class Gauges:
     cached: Mapping[str, int] = field(default_factory=dict)
     #: Waiting pods by the plugin that rejected them and their profile.
     rejected: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    #: How many pods have come into which queue, and by which event.
+    #: How many pods have entered which queue, by event.
     incoming: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    #: Events that are remembered for pods whose attempts go on, by event.
+    #: Events kept for pods with an attempt in progress, by event.
     in_flight: Mapping[str, int] = field(default_factory=dict)
     #: How many nodes there are whose usage is known.
     measured: int = 0
 
 
 class SchedulerMetrics:
-    """Everything that ``/metrics`` tells."""
+    """All metrics of ``/metrics``."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -109,11 +109,11 @@ class SchedulerMetrics:
             process_wide(registry=self.registry)
 
     def text(self) -> str:
-        """Return all of it in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return exposition(self.registry)
 
     def show(self, read: Callable[[], Gauges]) -> None:
-        """Ask this from now on, each time the page is read."""
+        """Read the gauges with this function, at each request of the page."""
         self._on_reading.read = read
 
     def attempted(self, result: str, profile: str) -> None:
@@ -121,12 +121,12 @@ class SchedulerMetrics:
         self._attempts.labels(result, profile).inc()
 
     def took(self, result: str, profile: str, *, deciding: float, lasted: float) -> None:
-        """Tell the seconds of an attempt's decision and of the whole."""
+        """Observe the seconds of an attempt: of its decision, and of the whole."""
         self._attempt_seconds.labels(result, profile).observe(lasted)
         self._algorithm_seconds.observe(deciding)
 
     def timed(self, profile: str, parts: Mapping[tuple[str, str, str], float]) -> None:
-        """Tell the seconds of the parts of an attempt, by extension point, plugin (empty for all together) and status."""
+        """Observe the seconds of an attempt by extension point, plugin (empty for all together) and status."""
         for (point, plugin, status), seconds in parts.items():
             if plugin:
                 self._plugin_seconds.labels(plugin, point, status).observe(seconds)
@@ -134,9 +134,9 @@ class SchedulerMetrics:
                 self._point_seconds.labels(point, status, profile).observe(seconds)
 
     def waited(self, attempts: int, seconds: float) -> None:
-        """Tell of a pod that was bound in so many attempts, so many seconds after it was first queued."""
-        told = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
-        self._wait_seconds.labels(told).observe(seconds)
+        """Observe that a pod was bound: after how many attempts, and how many seconds after it was first queued."""
+        label = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
+        self._wait_seconds.labels(label).observe(seconds)
         self._attempts_needed.observe(attempts)
 
     def tried_preemption(self) -> None:
@@ -148,7 +148,7 @@ class SchedulerMetrics:
         self._victims.observe(victims)
 
     def leads(self, name: str, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process schedules; ``name`` is the lease's."""
+        """Set whether this process schedules; ``name`` is the lease's."""
         self._leads.labels(name).set(leading)
 
     def events_lost(self, reason: Loss, number: int, /) -> None:

@@ -1,9 +1,9 @@
-"""The state that decisions are made on, in step with what the API server tells and with what was decided since.
+"""The state that decisions are made on: what the API server reports, and what was decided since.
 
-Watches only note what they touched; ``catch_up`` carries it over between two decisions, so that nothing changes in the
-middle of one. It goes by what the store has, not by the kind of news: an event that is told twice, late or not at all
-leaves the same state as one that came in time. A pod that was given a node has it at once (it is *assumed* to be there),
-whatever the API server says of it, until its binding is seen or has failed.
+Watches only note which objects changed; ``catch_up`` applies the changes between two decisions, so that the state never
+changes during one. It compares with the store and ignores the kind of event: an event that arrives twice, late or never
+leads to the same state. A pod gets its node as soon as that is decided (it is *assumed* to be there) and keeps it until
+its binding is seen or has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from restow.cluster.recent_usage import KIND as USAGE
 from restow.cluster.snapshot import Key
 from restow.cluster.state import ClusterState
 from restow.live.cluster import LiveCluster
-from restow.scheduler.pod_rows import PodRows, differs, is_beyond_sums
+from restow.scheduler.pod_rows import PodRowBuilder, differs, is_beyond_sums
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.facts import PodFacts, pod_facts
@@ -31,9 +31,9 @@ from restow.scheduling.loop.schedulers import Schedulers
 
 #: Kinds whose objects plugins follow by themselves.
 _FOLLOWED: Final = frozenset(("Node", "PodDisruptionBudget"))
-#: So many pods are carried over in some tenths of a second.
+#: Applying this many pods takes some tenths of a second.
 _AT_ONCE: Final = 2_000
-#: After so many changes the state is made anew, without its past.
+#: After this many changes, the state is rebuilt without its journal.
 _LONGEST_PAST: Final = 500_000
 
 
@@ -45,7 +45,7 @@ class Assumed(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class SeenPod:
+class PodSnapshot:
     """A pod at one moment."""
 
     facts: PodFacts
@@ -57,16 +57,16 @@ class SeenPod:
 
 @dataclass(slots=True, frozen=True)
 class PodChange:
-    """A pod came, changed or went, or its binding was seen."""
+    """A pod was added, changed or deleted, or its binding was seen."""
 
     key: Key
-    before: SeenPod | None
-    after: SeenPod | None
+    before: PodSnapshot | None
+    after: PodSnapshot | None
 
 
 @dataclass(slots=True, frozen=True)
-class ObjectChange:
-    """A node (``ReadNode``) or an object of another kind came, changed or went."""
+class WatchedChange:
+    """A node (``ReadNode``) or an object of another kind was added, changed or deleted."""
 
     kind: str
     key: Key
@@ -75,15 +75,15 @@ class ObjectChange:
 
 
 @dataclass(slots=True)
-class Changes:
-    """What is different since the last time, in the order in which it was carried over."""
+class MirrorChanges:
+    """What has changed since the last time, in the order in which it was applied."""
 
     pods: list[PodChange] = field(default_factory=list)
-    objects: list[ObjectChange] = field(default_factory=list)
+    objects: list[WatchedChange] = field(default_factory=list)
 
 
 class Mirror:
-    """One cluster as some profiles see it."""
+    """The state of one cluster, with the scheduling rules of some profiles."""
 
     def __init__(self, profiles: Sequence[SchedulerProfile]) -> None:
         self._profiles = tuple(profiles)
@@ -91,14 +91,14 @@ class Mirror:
         self._touched: defaultdict[str, set[Key]] = defaultdict(set)
         #: By uid.
         self._assumed: dict[str, Assumed] = {}
-        #: The nodes that pods are nominated for and that their status may not name yet, by uid.
+        #: The nodes that pods are nominated for, perhaps before their status (``nominatedNodeName``) says so, by uid.
         self._nominated: dict[str, Assumed] = {}
         self._nodes: dict[str, ReadNode] = {}
-        #: What nodes use, as far as somebody watches it.
+        #: The usage of nodes, where a profile needs it.
         self._usage: RecentUsage | None = None
 
     def touch(self, kind: str, keys: Iterable[Key]) -> None:
-        """Objects of a kind may have changed."""
+        """Note that objects of a kind may have changed."""
         self._touched[kind].update(keys)
 
     @property
@@ -108,17 +108,17 @@ class Mirror:
 
     @property
     def is_behind(self) -> bool:
-        """Whether ``catch_up`` has something to look at."""
+        """Whether ``catch_up`` has changes to apply."""
         return bool(self._touched)
 
     def begin(self, live: LiveCluster) -> None:
-        """Make the first state of a cluster all of whose kinds are known."""
+        """Build the first state; all kinds must be known."""
         self._live = live
         self._touched.clear()
         self._make_state()
 
     def measure(self, usage: RecentUsage | None) -> None:
-        """Score by this usage of nodes from now on; None is known of nobody."""
+        """Score by this usage of nodes from now on; None if it is unknown."""
         self._usage = usage
         if self.has_begun:
             self._put_usage()
@@ -126,16 +126,16 @@ class Mirror:
             self.state.commit()
 
     def restart(self) -> None:
-        """Make the state anew of what is known, whatever has become of it."""
+        """Rebuild the state from the store."""
         self._make_state()
 
-    def catch_up(self) -> Changes:
-        """Carry over what was touched; indices of nodes and pods are others afterwards.
+    def catch_up(self) -> MirrorChanges:
+        """Apply noted changes; indices of nodes and pods may change.
 
-        Of many pods, such as those of a whole list, only some at a time: others have to have their turn.
+        Of many pods, such as those of a fresh list, only some are applied at a time, so that other tasks can run.
         """
         touched, self._touched = self._touched, defaultdict(set)
-        changes, pods = Changes(), touched.pop("Pod", set())
+        changes, pods = MirrorChanges(), touched.pop("Pod", set())
         at_once = nsmallest(_AT_ONCE, pods)
         for key in at_once:
             changes.pods.extend(self._follow_pod(key))
@@ -154,36 +154,36 @@ class Mirror:
         return changes
 
     def find(self, key: Key, uid: str) -> int:
-        """The pod of a name, if it has this uid; else NO_POD."""
+        """The pod with this name and uid; NO_POD if there is none."""
         pod = self.state.order.find(*key)
         return pod if pod != NO_POD and self.state.cluster.pods.uids[pod] == uid else NO_POD
 
-    def pods(self) -> Iterator[SeenPod]:
+    def pods(self) -> Iterator[PodSnapshot]:
         """The pods without a node."""
         waiting = self.state.exists & (self.state.node == PENDING)
         yield from map(self._seen, np.flatnonzero(waiting).tolist())
 
     def waits(self, key: Key, uid: str) -> bool:
-        """Whether a pod is there without a node, and not over."""
+        """Whether a pod exists, has no node and has not terminated."""
         pod = self.find(key, uid)
         return pod != NO_POD and int(self.state.node[pod]) == PENDING and not self.state.cluster.pods.is_over(pod)
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether a pod has been given a node where nobody has seen it yet."""
+        """Whether a pod has a node that the watch does not show yet."""
         return uid in self._assumed
 
     def sizes(self) -> dict[str, int]:
-        """How many nodes there are, how many pods have one, and how many of these are assumed to; as metrics call them."""
+        """The numbers of nodes, of pods with a node, and of assumed pods among these, by their metric labels."""
         placed = 0 if self._live is None else int(np.count_nonzero(self.state.exists & (self.state.node >= 0)))
         return {"nodes": len(self._nodes), "pods": placed, "assumed_pods": len(self._assumed)}
 
     @property
     def measured(self) -> int:
-        """How many nodes there are whose usage is known."""
+        """How many nodes have a known usage."""
         return 0 if self._usage is None else len(self._nodes.keys() & set(self._usage.names))
 
     def assume(self, pod: int, node: int) -> None:
-        """A pod is on a node from now on, unless it is taken back."""
+        """Assume that a pod is on a node, until ``forget``."""
         pods, nodes = self.state.cluster.pods, self.state.cluster.nodes
         self.schedulers.nominations.drop(pod)
         self._nominated.pop(pods.uids[pod], None)
@@ -191,7 +191,7 @@ class Mirror:
         self.state.place(pod, node)
 
     def forget(self, uid: str) -> Iterable[PodChange]:
-        """A pod is where the API server says, and nowhere else."""
+        """Drop the assumption about a pod: it is where the API server says."""
         assumed = self._assumed.pop(uid, None)
         return () if assumed is None else list(self._follow_pod(assumed.key))
 
@@ -207,7 +207,7 @@ class Mirror:
         return outranked
 
     def drop_nomination(self, pod: int) -> bool:
-        """Keep no node for a pod any longer; whether one was kept."""
+        """Drop the nomination of a pod; whether it had one."""
         self._nominated.pop(self.state.cluster.pods.uids[pod], None)
         had = self.schedulers.nominations.node(pod) >= 0
         self.schedulers.nominations.drop(pod)
@@ -221,7 +221,7 @@ class Mirror:
         assert self._live is not None
         self.state = ClusterState(self._live.snapshot())
         cluster = self.state.cluster
-        self._rows = PodRows(self.state)
+        self._rows = PodRowBuilder(self.state)
         self._nodes = {name: read for name in cluster.nodes.names if (read := self._live.store.node(name)) is not None}
         for uid, (key, node) in self._assumed.items():
             pod = self.find(key, uid)
@@ -243,7 +243,7 @@ class Mirror:
                 self.schedulers.nominations.give(pod, at)
 
     def _place_again(self) -> None:
-        """Have plugins see what pods reserve that are about to be bound."""
+        """Show plugins what assumed pods reserve."""
         pods = self.state.cluster.pods
         for uid, (key, node) in self._assumed.items():
             pod = self.find(key, uid)
@@ -262,7 +262,7 @@ class Mirror:
             yield from self._put(key, pod, values)
 
     def _values(self, key: Key) -> dict[str, Any] | None:
-        """What there is of a pod; None if it is gone, or its node's sums would be larger than anything can hold."""
+        """The values of a pod; None if it is gone, or if its node's sums would overflow."""
         assert self._live is not None
         values = self._live.store.pod_values(*key)
         if values is None or not values["node"] or not is_beyond_sums(self.state, values):
@@ -270,7 +270,7 @@ class Mirror:
         return None
 
     def _put(self, key: Key, pod: int, values: dict[str, Any]) -> Iterator[PodChange]:
-        """A pod is as the store has it, or where it was assumed to be."""
+        """Update a pod from the store, or to where it is assumed to be."""
         is_confirmed = bool(values["node"]) and self._assumed.pop(values["uids"], None) is not None
         row = self._rows.of(values) | {"node": self._place(values)}
         if pod == NO_POD:
@@ -296,19 +296,19 @@ class Mirror:
         return self.state.node_called(values["node"] if assumed is None else assumed.node)
 
     def _row(self, pod: int) -> PodRow:
-        """What there is of a pod, with the node that it is on now."""
+        """The row of a pod, with its current node."""
         return self.state.cluster.pods.row(pod) | {"node": int(self.state.node[pod])}
 
-    def _seen(self, pod: int) -> SeenPod:
+    def _seen(self, pod: int) -> PodSnapshot:
         state, cluster = self.state, self.state.cluster
         facts = pod_facts(cluster.pods, cluster.nodes, pod)
         node = int(state.node[pod])
         if node >= 0 and not facts.node:
             facts = replace(facts, node=cluster.nodes.names[node])
-        return SeenPod(facts, int(cluster.pods.created[pod]), cluster.pods.is_over(pod))
+        return PodSnapshot(facts, int(cluster.pods.created[pod]), cluster.pods.is_over(pod))
 
     def _lose(self, pod: int) -> None:
-        """A pod is gone for good."""
+        """Remove a pod that was deleted."""
         uid = self.state.cluster.pods.uids[pod]
         self._assumed.pop(uid, None)
         self._nominated.pop(uid, None)
@@ -316,7 +316,7 @@ class Mirror:
         self.state.delete(pod)
 
     def _follow_nomination(self, pod: int, row: PodRow, *, is_new: bool) -> None:
-        """A pod that waits is nominated for what its status says, as soon as that says something new."""
+        """Nominate a pending pod for the node in its status (``nominatedNodeName``), when that changes."""
         nominations = self.schedulers.nominations
         if row["node"] != PENDING or self.state.cluster.pods.is_over(pod):
             nominations.drop(pod)
@@ -326,14 +326,14 @@ class Mirror:
             nominations.note(pod, row["nominated"])
 
     def _follow_nominations(self, node: int) -> None:
-        """A node has come that pods may have been nominated for before."""
+        """Apply the nominations of pods for a node that did not exist when they were nominated."""
         state, nominated = self.state, self.state.cluster.pods.nominated
         for pod in np.flatnonzero((nominated == node) & state.holds_resources() & (state.node == PENDING)).tolist():
             if self.schedulers.knows(pod):
                 self.schedulers.nominations.note(pod, node)
 
-    def _change(self, change: ObjectChange) -> None:
-        """Carry over an object other than a pod."""
+    def _change(self, change: WatchedChange) -> None:
+        """Apply a change of an object other than a pod."""
         state, name = self.state, change.key[1]
         if change.kind != "Node":
             state.put(change.kind, change.key, change.after)
@@ -347,7 +347,7 @@ class Mirror:
             else:
                 state.update_node(state.cluster.nodes.index[name], change.after.row)
 
-    def _changed_objects(self, kind: str, keys: Iterable[Key]) -> Iterator[ObjectChange]:
+    def _changed_objects(self, kind: str, keys: Iterable[Key]) -> Iterator[WatchedChange]:
         """Those of a kind other than Pod that differ from what the state has."""
         assert self._live is not None
         store, known = self._live.store, self.state.cluster.kind(kind)
@@ -355,7 +355,7 @@ class Mirror:
             before = self._nodes.get(key[1]) if kind == "Node" else known.get(key)
             after = store.node(key[1]) if kind == "Node" else store.other(kind, *key)
             if before != after:
-                yield ObjectChange(kind, key, before, after)
+                yield WatchedChange(kind, key, before, after)
 
     def _key(self, pod: int) -> Key:
         pods = self.state.cluster.pods

@@ -1,4 +1,4 @@
-"""What a scheduler does, told as it happens to whoever makes events, metrics and log lines of it."""
+"""What a scheduler reports while it works, for events, metrics and log lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result(Enum):
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Attempt:
-    """One try to find a node for a pod, and to bind it there."""
+    """One attempt to find a node for a pod, and to bind it there."""
 
     pod: ObjectRef
     #: The profile that decided: what ``spec.schedulerName`` says.
@@ -46,19 +46,19 @@ class Attempt:
     rejected_by: frozenset[str] = frozenset()
     #: Seconds of its parts.
     parts: Mapping[Part, float] = field(default_factory=dict)
-    #: Whether DefaultPreemption was asked, whatever its answer.
+    #: Whether DefaultPreemption was tried, successfully or not.
     tried_preemption: bool = False
 
 
 @dataclass(slots=True)
-class Timing:
-    """Times the parts of one attempt, as ``scheduling.framework.laps.Laps``."""
+class AttemptTimer:
+    """Times the parts of one attempt, as ``scheduling.framework.phase_timer.PhaseTimer``."""
 
     #: Whether each plugin is timed as well.
     with_plugins: bool
     #: Seconds of each part.
     parts: dict[Part, float] = field(default_factory=dict)
-    #: When the point and the plugin began that are next to end.
+    #: When the current extension point and plugin began.
     _began: float = field(default_factory=perf_counter)
     _since: float = field(default_factory=perf_counter)
 
@@ -73,14 +73,14 @@ class Timing:
         self._since = now
 
 
-class Observer(Protocol):
-    """Is told of each attempt once it has ended, and of what was done meanwhile."""
+class AttemptObserver(Protocol):
+    """Called at the end of each attempt, and when pods are preempted."""
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt has ended: the pod is bound, or has to wait."""
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
-        """Pods are being deleted on a node so that a more important one can come; it is not there yet."""
+        """Pods on a node are being deleted for a more important one, which is still pending."""
 
     def warn(self, sentence: str) -> None:
-        """People have to know something."""
+        """Warn the user."""

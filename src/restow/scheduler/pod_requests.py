@@ -1,7 +1,7 @@
-"""What a scheduler asks of the API server about one pod: binds, deletions of victims, conditions.
+"""What a scheduler requests from the API server for one pod: its binding, deletions of victims, conditions.
 
-A bind whose answer is lost may have been carried out. It is asked for again, which is safe, and the pod is looked at, until
-somebody knows: meanwhile it keeps its place in the state, so nobody else is put there.
+A binding whose response is lost may have taken effect. It is requested again, which is safe, and the pod is read until
+the outcome is known; until then the pod keeps its place in the state, so that no other pod gets it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.back_off import BackOff
-from restow.client.binding import Bound, Elsewhere, Gone, ObjectRef, Outcome, Refused, Unanswered, bind
+from restow.client.binding import BindingRefused, BindingUnanswered, Bound, Elsewhere, ObjectRef, Outcome, PodGone, bind
 from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
 from restow.client.leadership import Permit
 from restow.client.objects import find
@@ -19,10 +19,10 @@ from restow.client.pod_status import Said, StatusChange, preempt, scheduler_erro
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.live.cluster import LiveCluster
-from restow.scheduler.attempts import Rejection, Trial
-from restow.scheduler.observing import Observer
+from restow.scheduler.attempts import FailedAttempt, RunningAttempt
+from restow.scheduler.observing import AttemptObserver
 
-#: Between two looks at a pod of which nobody knows whether it is bound.
+#: The pause between two reads of a pod whose binding is uncertain.
 _PATIENCE: Final = BackOff(first=1.0, cap=10.0, jitter=0.2)
 
 
@@ -32,19 +32,19 @@ class PodRequests:
 
     api: Api
     live: LiveCluster
-    observer: Observer
-    #: What each pod was last told of its scheduling, by uid.
-    _told: dict[str, Said] = field(default_factory=dict)
+    observer: AttemptObserver
+    #: The last condition written for each pod, by uid.
+    _conditions: dict[str, Said] = field(default_factory=dict)
 
-    async def bind(self, pod: ObjectRef, node: str, permit: Permit) -> Bound | Elsewhere | Gone | Refused:
-        """Bind a pod to a node, and return when it is known what came of it."""
+    async def bind(self, pod: ObjectRef, node: str, permit: Permit) -> Bound | Elsewhere | PodGone | BindingRefused:
+        """Bind a pod to a node, and return when the outcome is known."""
         tries = 0
         while True:
             if not await self._is_there(node):
-                return Refused(f'node "{node}" is gone')
+                return BindingRefused(f'node "{node}" is gone')
             outcome = await self._ask(pod, node, permit)
-            if not isinstance(outcome, Unanswered):
-                self._told.pop(pod.uid, None)
+            if not isinstance(outcome, BindingUnanswered):
+                self._conditions.pop(pod.uid, None)
                 return outcome
             tries += 1
             await asyncio.sleep(_PATIENCE.wait(tries))
@@ -53,30 +53,30 @@ class PodRequests:
                 return seen
 
     async def announce(self, pod: ObjectRef, node: str, permit: Permit) -> None:
-        """Say in a pod's status where it will be bound, for autoscalers and others; without that it is bound all the same.
+        """Write to a pod's status (``nominatedNodeName``) where it will be bound, for autoscalers; a failure does not matter.
 
         Source: NominatedNodeNameForExpectation, Kubernetes 1.35.
         """
         await self._write(pod, StatusChange(nominated_node=node), permit)
 
-    async def reject(self, trial: Trial, rejection: Rejection, permit: Permit) -> str:
-        """Have victims leave, and say in the pod's status why it waits; returns what went wrong with the victims, or ''."""
+    async def reject(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> str:
+        """Delete the victims, and write to the pod's status why it waits; returns what went wrong with the victims, or ""."""
         problem = await self._preempt(trial, rejection, permit) if rejection.victims else ""
         for each in rejection.outranked:
             await self._write(each, StatusChange(nominated_node=""), permit)
         say = scheduler_error if rejection.is_error else unschedulable
-        said, known = say(rejection.message), self._told.get(trial.pod.uid)
-        change = StatusChange(condition=said, known=known, nominated_node=rejection.nominated_node)
+        condition, known = say(rejection.message), self._conditions.get(trial.pod.uid)
+        change = StatusChange(condition=condition, known=known, nominated_node=rejection.nominated_node)
         if await self._write(trial.pod, change, permit):
-            self._told[trial.pod.uid] = said
+            self._conditions[trial.pod.uid] = condition
         return problem
 
     def forget(self, uid: str) -> None:
-        """A pod is gone or has a node."""
-        self._told.pop(uid, None)
+        """Forget a pod that is gone or has a node."""
+        self._conditions.pop(uid, None)
 
     async def _is_there(self, node: str) -> bool:
-        """Whether there is a node, for the API server binds pods to any name; it is asked where news may be missing."""
+        """Whether a node exists, for the API server binds pods to any name; it is asked if the watch may be behind."""
         if self.live.store.node(node) is None:
             return False
         if self.live.is_interrupted("Node"):
@@ -93,20 +93,20 @@ class PodRequests:
         try:
             return await bind(self.api, pod, node, permit=permit)
         except NotPermitted as error:
-            return Refused(str(error))
+            return BindingRefused(str(error))
         except ClientError as error:
-            return Refused(str(error))
+            return BindingRefused(str(error))
 
-    def _seen(self, pod: ObjectRef, node: str) -> Bound | Elsewhere | Gone | None:
-        """What the watch tells of a pod; None where it tells nothing new."""
+    def _seen(self, pod: ObjectRef, node: str) -> Bound | Elsewhere | PodGone | None:
+        """What the watch shows of a pod; None if nothing new."""
         seen = self.live.pod(pod.namespace, pod.name)
         if seen is None or seen.uid != pod.uid:
-            return Gone("the pod is gone")
+            return PodGone("the pod is gone")
         if seen.node is None:
             return None
         return Bound() if seen.node == node else Elsewhere(seen.node, f'the pod is bound to node "{seen.node}"')
 
-    async def _preempt(self, trial: Trial, rejection: Rejection, permit: Permit) -> str:
+    async def _preempt(self, trial: RunningAttempt, rejection: FailedAttempt, permit: Permit) -> str:
         profile, now = trial.queued.pod.scheduler, self.api.server_time.now()
         self.observer.preempted(trial.pod, profile, rejection.nominated_node or "", rejection.victims)
         for victim in rejection.victims:

@@ -1,7 +1,7 @@
-"""Pods of the store as rows of a state, which shares the decoded parts with it.
+"""The pods of the store as rows of a state, which shares the store's decoded parts.
 
-A part is looked up by what it is the first time, and from then on by which object it is: pods of one workload share
-their parts in the store already.
+A part is looked up by its value the first time, and by its identity from then on: pods of one workload share their
+parts in the store already.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from restow.cluster.state import ClusterState
 
 #: The columns whose values are in tables; that of namespaces has another name.
 _TABLES: Final = tuple(each.name for each in fields(PodTables) if each.name not in ("namespaces", "states"))
-#: What no rule of a scheduler looks at is the same for all pods: it changes all the time.
+#: Fields that no scheduling rule reads are the same for all pods: they change all the time.
 _ANY_STATES: Final = PodStates("", "", (), (), ())
 #: Conditions that decisions depend on. The others hold times, so that nearly each pod has its own.
 _CONDITION: Final = "DisruptionTarget"
-#: Changes of these alone are none.
+#: Changes of only these columns are ignored.
 _IRRELEVANT: Final = frozenset(("states", "conditions", "qos", "rank", "replaces", "replaced_by"))
 #: A million pods of this size are still counted.
 _LARGE: Final = LARGEST // 1_000_000
-#: Parts that are remembered by which object they are.
+#: How many parts are remembered by identity.
 _CAPACITY: Final = 100_000
 
 
-class PodRows:
+class PodRowBuilder:
     """Makes rows for the pods of one state."""
 
     def __init__(self, state: ClusterState) -> None:
@@ -62,14 +62,14 @@ class PodRows:
 
 
 def differs(before: PodRow, after: PodRow) -> bool:
-    """Whether two rows of a pod differ in what a scheduler looks at."""
+    """Whether two rows of a pod differ in what scheduling depends on."""
     return any(before[name] != value for name, value in after.items() if name not in _IRRELEVANT)
 
 
-# No kubelet takes such a pod, but who names the node in the pod itself gets it there for a moment, and sums that wrap
-# around make the node look empty.
+# No kubelet admits such a pod, but a pod that names the node itself gets there for a moment, and sums that overflow
+# make the node look empty.
 def is_beyond_sums(state: ClusterState, values: Mapping[str, Any]) -> bool:
-    """Whether a pod on a node would make some sum over the pods of that node larger than int64 holds."""
+    """Whether a pod on a node would make some sum over the pods of that node exceed int64."""
     wanted: Mapping[str, int] = values["resources"].requests if values["held"] is None else values["held"][0]
     large = {name: amount for name, amount in wanted.items() if amount > _LARGE}
     node, resources = state.node_called(values["node"]), state.cluster.nodes.resources

@@ -1,8 +1,8 @@
-"""A whole run of ``restow scheduler``: everything that it needs, started in order and ended in the reverse order.
+"""The whole run of ``restow scheduler``: its parts are started in order and ended in reverse order.
 
-The pages are served first; the lease, where one is asked for, lets one of several replicas schedule. SIGTERM ends it after
-the events that wait have been written, and gives the lease back. A pod whose binding is under way then is bound or not; the
-next process finds out, and binds no pod twice.
+The pages are served first; the lease, if configured, lets one of several replicas schedule. SIGTERM ends the run after
+pending events have been written, and releases the lease. A pod whose binding is in progress then is bound or not; the
+next process finds out which.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from aiohttp import web
 
 from restow.client.access import AccessReviews
-from restow.client.binding import Bound, ObjectRef, Outcome, Refused, Unanswered
+from restow.client.binding import BindingRefused, BindingUnanswered, Bound, ObjectRef, Outcome
 from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.transport import Api
@@ -35,12 +35,12 @@ from restow.running.logs import Log
 from restow.running.recording import recording
 from restow.running.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
 from restow.scheduler.daemon import SchedulerDaemon
-from restow.scheduler.explaining import Remembering, explain
+from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
 from restow.scheduler.metrics import Gauges, SchedulerMetrics
 from restow.scheduler.observing import Result
 from restow.scheduler.random_profile import schedule_at_random
-from restow.scheduler.reporter import Reporter
+from restow.scheduler.reporter import SchedulerReporter
 from restow.scheduler.settings import KINDS, SchedulerSettings
 from restow.scheduling.configuration.queueing_rules import queueing_rules
 from restow.scheduling.queueing.queued_pod import QueuePlace
@@ -52,14 +52,14 @@ from restow.serving.pages import Handler, plain_text
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class ProcessSettings:
-    """Of the process, however it schedules; a part that is None is not there."""
+    """Settings of the process, for both ways of scheduling; None disables a part."""
 
     api: ApiSettings
     #: Where the lease is.
     namespace: str = NAMESPACE
     lease: LeaseSettings | None = None
     https: HttpsSettings | None = None
-    #: The pages that anybody may read; for the others a token is needed. One that ends with ``/*`` is all below it.
+    #: The pages that need no token. A path that ends with ``/*`` includes everything below it.
     open_paths: Sequence[str] = ()
     #: What ``/configz`` shows; without it there is no such page.
     configuration: Mapping[str, Any] | None = None
@@ -69,29 +69,29 @@ class ProcessSettings:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class RandomSettings:
-    """Of the teaching example."""
+    """Settings of the teaching example, which chooses nodes at random."""
 
     #: What ``spec.schedulerName`` of its pods says.
     name: str
-    #: None draws other lots each time.
+    #: None: another seed each time.
     seed: int | None = None
 
 
 @dataclass(slots=True, frozen=True)
 class _Process:
-    """What both ways of scheduling have around them."""
+    """What both ways of scheduling need around them."""
 
     settings: ProcessSettings
     log: Log
     api: Api
     health: Health
-    teller: Reporter
+    reporter: SchedulerReporter
     stopping: asyncio.Event
 
     async def lead(self, work: Callable[[Permit], Coroutine[Any, Any, None]]) -> None:
-        """Do the work under the lease that is asked for, until told to stop."""
+        """Do the work, under a lease if one is configured, until stopped."""
         lease = self.settings.lease
-        leads = partial(self.teller.metrics.leads, lease.name if lease else "")
+        leads = partial(self.reporter.metrics.leads, lease.name if lease else "")
 
         async def until_stopped(permit: Permit) -> None:
             await _until(self.stopping, work(permit))
@@ -103,7 +103,7 @@ class _Process:
 
 @dataclass(slots=True)
 class _Admission:
-    """Who may read pages; nobody while the API server cannot be asked."""
+    """Who may read pages; no one while the API server cannot be asked."""
 
     log: Log
     reviews: AccessReviews | None = None
@@ -111,7 +111,7 @@ class _Admission:
     _problem: str = ""
 
     async def review(self, token: str, path: str) -> HTTPStatus:
-        """Return what is answered to whoever shows a token and asks for a path."""
+        """The HTTP status for a token that asks for a path."""
         if self.reviews is None:
             return HTTPStatus.SERVICE_UNAVAILABLE
         try:
@@ -119,14 +119,14 @@ class _Admission:
         except ClientError as error:
             verdict, problem = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         if problem and problem != self._problem:
-            self.log.caution(f"nobody can read {path}: {problem}")
+            self.log.warning(f"nobody can read {path}: {problem}")
         self._problem = problem
         return verdict
 
 
 @dataclass(slots=True)
 class _PodPages:
-    """Why pods wait, as JSON."""
+    """The pages that explain why pods wait, as JSON."""
 
     #: Set once there is a scheduler.
     explain: Callable[[str, str], Explanation | None] | None = None
@@ -134,7 +134,7 @@ class _PodPages:
     schedules: Callable[[], bool] = lambda: False
 
     def page(self, request: web.Request) -> web.Response:
-        """Return what there is to say of the pod that the path names."""
+        """The explanation of the pod that the path names."""
         namespace, name = request.match_info["namespace"], request.match_info["name"]
         if self.explain is None or not self.schedules():
             return plain_text(f"{DOES_NOT_SCHEDULE}\n", HTTPStatus.SERVICE_UNAVAILABLE)
@@ -148,7 +148,7 @@ class _PodPages:
 async def _process(
     settings: ProcessSettings, names: Sequence[str], health: Health, log: Log, pods: _PodPages | None = None
 ) -> AsyncIterator[_Process]:
-    """Start what is around a scheduler with profiles of these names, and end it with the block."""
+    """Start everything around a scheduler with these profiles, and end it with the block."""
     stopping, metrics = told_to_stop(log), SchedulerMetrics()
     more: dict[str, Handler] = {}
     if settings.configuration is not None:
@@ -166,38 +166,38 @@ async def _process(
             name: await stack.enter_async_context(recording(api, log=log, metrics=metrics, controller=name))
             for name in names
         }
-        yield _Process(settings, log, api, health, Reporter(log, metrics, recorders), stopping)
+        yield _Process(settings, log, api, health, SchedulerReporter(log, metrics, recorders), stopping)
 
 
 async def schedule_randomly(settings: ProcessSettings, random: RandomSettings, log: Log) -> None:
-    """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
+    """Run until stopped, or until the lease is lost; InputError, ClientError or OSError if it cannot work."""
     async with _process(settings, [random.name], Health(program="scheduler"), log) as process:
         process.health.ready()
-        log.say(f"Pods that name the scheduler {random.name} go to any ready node")
-        teller = process.teller
+        log.info(f"Pods that name the scheduler {random.name} go to any ready node")
+        reporter = process.reporter
 
-        def told(pod: ObjectRef, node: str, outcome: Outcome) -> None:
+        def on_binding(pod: ObjectRef, node: str, outcome: Outcome) -> None:
             if isinstance(outcome, Bound):
-                teller.bound(pod, random.name, node)
-            elif isinstance(outcome, Refused | Unanswered):
-                teller.failed(pod, random.name, Result.ERROR, f"binding to {node} failed: {outcome.message}")
+                reporter.bound(pod, random.name, node)
+            elif isinstance(outcome, BindingRefused | BindingUnanswered):
+                reporter.failed(pod, random.name, Result.ERROR, f"binding to {node} failed: {outcome.message}")
 
         chance = Random(random.seed)  # noqa: S311 - spreads pods, keeps no secret
-        await process.lead(lambda permit: schedule_at_random(process.api, random.name, chance, permit, told))
+        await process.lead(lambda permit: schedule_at_random(process.api, random.name, chance, permit, on_binding))
 
 
 async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerSettings, log: Log) -> None:
-    """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
+    """Run until stopped, or until the lease is lost; InputError, ClientError or OSError if it cannot work."""
     daemons: list[SchedulerDaemon] = []
     health = Health(lambda: _outdated(daemons[0]) if daemons else None, program="scheduler")
     names, rules, pods = [each.name for each in scheduling.profiles], queueing_rules(scheduling.profiles), _PodPages()
     async with _process(settings, names, health, log, pods) as process:
-        memory = Remembering(process.teller, asyncio.get_running_loop().time)
-        daemon = SchedulerDaemon(process.api, scheduling, rules, memory)
+        attempts = LastAttempts(process.reporter, asyncio.get_running_loop().time)
+        daemon = SchedulerDaemon(process.api, scheduling, rules, attempts)
         daemons.append(daemon)
-        pods.explain, pods.schedules = partial(explain, daemon, rules, memory), lambda: daemon.mirror.has_begun
-        process.teller.metrics.show(partial(_gauges, daemon))
-        log.say(f"Schedules the pods that name {', '.join(names)}")
+        pods.explain, pods.schedules = partial(explain, daemon, rules, attempts), lambda: daemon.mirror.has_begun
+        process.reporter.metrics.show(partial(_gauges, daemon))
+        log.info(f"Schedules the pods that name {', '.join(names)}")
         health.ready()
         async with daemon.watching():
             try:
@@ -207,7 +207,7 @@ async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerS
 
 
 def _gauges(daemon: SchedulerDaemon) -> Gauges:
-    """The lengths of its queues, the size of its cluster, and who keeps pods waiting."""
+    """The lengths of the queues, the size of the cluster, and which plugins keep pods waiting."""
     queue = daemon.queue
     return Gauges(
         pending={place.value: count for place, count in queue.lengths().items()},
@@ -239,7 +239,7 @@ def _configz(configuration: Mapping[str, Any], _: web.Request) -> web.Response:
 
 
 async def _until(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work until told to stop; what ends it before that is raised, alone."""
+    """Do the work until stopped; an exception of the work is raised as it is."""
     doing, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
     try:
         await asyncio.wait((doing, stopped), return_when=asyncio.FIRST_COMPLETED)

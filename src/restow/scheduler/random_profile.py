@@ -1,6 +1,6 @@
-"""A scheduler in sixty lines: each pod that names it goes to a ready node, drawn by lot, whether it fits there or not.
+"""A scheduler in sixty lines: each pod that names it goes to a random ready node, whether it fits there or not.
 
-It watches the nodes, and of the pods those that name it and have no node, so it never sees pods of other schedulers.
+It watches the nodes, and only the pods that name it and have no node, so it never sees pods of other schedulers.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from random import Random
 from typing import Any
 
-from restow.client.binding import ObjectRef, Outcome, Refused, Unanswered, bind
+from restow.client.binding import BindingRefused, BindingUnanswered, ObjectRef, Outcome, bind
 from restow.client.following import Changed, Listed, Removed, follow
 from restow.client.leadership import Permit
 from restow.client.listing import Selection
@@ -17,11 +17,11 @@ from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.kube.objects import ABSENT, Node, Pod
 
-Told = Callable[[ObjectRef, str, Outcome], None]
+OnBinding = Callable[[ObjectRef, str, Outcome], None]
 
 
-async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, told: Told) -> None:
-    """Bind the pods of a scheduler of this name for ever; ``told`` hears which node each got, and how that went."""
+async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, on_binding: OnBinding) -> None:
+    """Bind the pods with this schedulerName until cancelled; ``on_binding`` is called with each pod's node and the outcome."""
     nodes, pods, changed = dict[str, Node](), dict[str, Pod](), asyncio.Event()
     waiting = Selection(fields=f"spec.schedulerName={name},spec.nodeName=,status.phase=Pending")
     async with asyncio.TaskGroup() as tasks:
@@ -34,15 +34,15 @@ async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit
             ready = sorted(node.metadata.name for node in nodes.values() if _takes_pods(node))
             for pod in [each for each in pods.values() if ready and each.spec.scheduling_gates is ABSENT]:
                 ref, node = ObjectRef(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid), chance.choice(ready)
-                told(ref, node, outcome := await bind(api, ref, node, permit=permit))
-                if not isinstance(outcome, Refused | Unanswered):
+                on_binding(ref, node, outcome := await bind(api, ref, node, permit=permit))
+                if not isinstance(outcome, BindingRefused | BindingUnanswered):
                     pods.pop(ref.uid, None)
 
 
 async def _keep(known: dict[str, Any], api: Api, kind: str, which: Selection, changed: asyncio.Event) -> None:
     """Keep the objects of a kind, by uid, as the API server has them."""
-    async with aclosing(follow(api, RESOURCES[kind], which)) as news:
-        async for event in news:
+    async with aclosing(follow(api, RESOURCES[kind], which)) as events:
+        async for event in events:
             match event:
                 case Listed(objects, first):
                     if first:

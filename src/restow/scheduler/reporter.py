@@ -24,16 +24,16 @@ _DETAILS: Final = 2
 
 
 class Records(Protocol):
-    """Takes events; ``client.events.Recorder`` is one."""
+    """Takes events; ``client.events.EventRecorder`` is one."""
 
     def record(self, occurrence: Occurrence, /) -> None:
-        """Say that something happened; returns at once and never fails."""
+        """Record an event; returns at once and never fails."""
         ...
 
 
 @dataclass(slots=True, frozen=True)
-class Reporter:
-    """An ``Observer`` that people see."""
+class SchedulerReporter:
+    """An ``AttemptObserver`` that writes events, metrics and log lines."""
 
     log: Log
     metrics: SchedulerMetrics
@@ -41,7 +41,7 @@ class Reporter:
     recorders: Mapping[str, Records]
 
     def attempted(self, attempt: Attempt) -> None:
-        """Tell how an attempt to schedule a pod ended, and how long it took."""
+        """Report how an attempt to schedule a pod ended, and how long it took."""
         result = attempt.result
         self.metrics.took(result.value, attempt.profile, deciding=attempt.deciding, lasted=attempt.lasted)
         self.metrics.timed(attempt.profile, attempt.parts)
@@ -54,24 +54,24 @@ class Reporter:
             self.failed(attempt.pod, attempt.profile, result, attempt.message)
 
     def bound(self, pod: ObjectRef, profile: str, node: str) -> None:
-        """Tell that a pod is on a node now."""
+        """Report that a pod is bound."""
         self.metrics.attempted(Result.SCHEDULED.value, profile)
         self.log.info("Successfully bound pod to node", v=_DETAILS, pod=_ref(pod), node=node)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
         self._record(profile, Occurrence(_about(pod), "Scheduled", "Binding", note))
 
     def failed(self, pod: ObjectRef, profile: str, result: Result, message: str) -> None:
-        """Tell why a pod still waits."""
+        """Report why a pod still waits."""
         self.metrics.attempted(result.value, profile)
         if result is Result.ERROR:
-            self.log.failure("Error scheduling pod; retrying", message, pod=_ref(pod))
+            self.log.error("Error scheduling pod; retrying", message, pod=_ref(pod))
         else:
             self.log.info("Unable to schedule pod; no fit; waiting", v=_DETAILS, pod=_ref(pod), err=message)
         occurrence = Occurrence(_about(pod), "FailedScheduling", "Scheduling", shortened(message), "Warning")
         self._record(profile, occurrence)
 
     def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
-        """Tell the pods that have to make room for another one."""
+        """Report the pods that are deleted for another one."""
         self.metrics.preempted(len(victims))
         for victim in victims:
             self.log.info("Preemptor Pod preempted victim Pod", preemptor=_ref(pod), victim=_ref(victim), node=node)
@@ -79,8 +79,8 @@ class Reporter:
             self._record(profile, Occurrence(_about(victim), "Preempted", "Preempting", note, related=_about(pod)))
 
     def warn(self, sentence: str) -> None:
-        """Tell people something that they have to know."""
-        self.log.caution(sentence)
+        """Log a warning."""
+        self.log.warning(sentence)
 
     def _record(self, profile: str, occurrence: Occurrence) -> None:
         recorder = self.recorders.get(profile)
@@ -89,7 +89,7 @@ class Reporter:
 
 
 def shortened(message: str) -> str:
-    """Return a message as it is, or as much of it as an event takes, with its end marked."""
+    """Return a message, cut to the maximum length of an event's note and marked if it is longer."""
     encoded = message.encode()
     if len(encoded) <= _LONGEST:
         return message

@@ -1,4 +1,4 @@
-"""What a scheduler is started with. Durations are seconds."""
+"""The settings of a scheduler. Durations are seconds."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ KINDS: Final = (
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class SchedulerSettings:
-    """Of the scheduling itself; how the API server is reached and what is served is somebody else's business."""
+    """Settings of scheduling itself, without those of the connection and the server."""
 
     profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
     queue: QueueSettings = field(default_factory=QueueSettings)
-    #: So many attempts may wait for answers of the API server at a time.
+    #: How many attempts may wait for the API server at a time.
     in_flight: int = 64
-    #: Of the draws among nodes that are equally good; None is another one each time.
+    #: The seed for choosing among equally good nodes; None: another one each time.
     seed: int | None = None
 
 

@@ -1,7 +1,7 @@
-"""What nodes use, for profiles that score by it: read from metrics.k8s.io in intervals, beside the scheduling.
+"""The usage of nodes, for profiles that score by it: read from metrics.k8s.io in intervals, concurrently with scheduling.
 
-Each sample is kept as long as the widest window of a profile, so that mean and deviation are known after a while. Nobody
-waits for it. If there is no sample for five minutes, none counts any more: all nodes are unknown then, and score alike.
+Samples are kept for the widest window of a profile, so that mean and deviation become known after a while. Scheduling
+never waits for them. Without a sample for five minutes, usage is unknown, and all nodes score alike.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from restow.scheduling.plugins.load_variation import NAME, LoadVariationRiskBala
 
 #: Seconds between two samples. The metrics server measures every 15 s by default.
 INTERVAL: Final = 30.0
-#: Seconds after which a sample counts no more if no other has come.
+#: Seconds after which the last sample is out of date.
 TRUSTED: Final = 300.0
 #: The longest window, in seconds, of which samples are kept.
 LONGEST: Final = 3600
@@ -40,7 +40,7 @@ def usage_window(profiles: Iterable[SchedulerProfile]) -> int:
 
 
 def usage_problems(profiles: Iterable[SchedulerProfile]) -> Iterator[str]:
-    """Yield which sources of usage profiles name that a scheduler does not read."""
+    """Yield the sources of usage that profiles name and a scheduler does not read."""
     for profile in profiles:
         args = profile.arguments.get(NAME, LoadVariationRiskBalancingArgs())
         source = "watcherAddress" if args.watcher_address else args.metric_provider.type
@@ -53,21 +53,21 @@ def usage_problems(profiles: Iterable[SchedulerProfile]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class UsageWatch:
-    """Reads the usage of nodes for ever, and tells it each time; None once nobody knows it any more."""
+    """Polls the usage of nodes and passes it on; None when it is out of date."""
 
     api: Api
     #: Seconds of samples to keep.
     window: int
-    tell: Callable[[RecentUsage | None], None]
+    publish: Callable[[RecentUsage | None], None]
     warn: Callable[[str], None]
     _known: RecentUsage | None = None
     #: When a sample was read last, in the event loop's time.
     _read_at: float = float("-inf")
-    #: What was said last.
+    #: The last problem that was logged.
     _problem: str = field(default="", init=False)
 
     async def follow(self) -> None:
-        """Read again and again; whoever cancels it ends it."""
+        """Poll until cancelled."""
         while True:
             await self._look()
             await asyncio.sleep(INTERVAL)
@@ -78,12 +78,12 @@ class UsageWatch:
                 problem = await self._read()
         except TimeoutError:
             problem = f"metrics.k8s.io has not answered within {_PATIENCE:.0f} s"
-        except Exception as error:  # noqa: BLE001  whatever is wrong with it, pods are scheduled, and old samples end
+        except Exception as error:  # noqa: BLE001  whatever is wrong with it, pods are scheduled, and old samples expire
             problem = str(error) if isinstance(error, ClientError) else described(error)
         self._note(problem)
         if self._known is not None and _now() - self._read_at > TRUSTED:
             self._known = None
-            self.tell(None)
+            self.publish(None)
 
     async def _read(self) -> str:
         """Take a sample; returns why there is none, or ''."""
@@ -99,11 +99,11 @@ class UsageWatch:
         at = max(int(max(fresh.values())), 0 if self._known is None else self._known.end)
         self._known = with_sample(self._known, at, {name: usage[name] for name in fresh}, self.window)
         self._read_at = _now()
-        self.tell(self._known)
+        self.publish(self._known)
         return ""
 
     def _note(self, problem: str) -> None:
-        """Say what is wrong, once, and that it is over."""
+        """Log a problem when it begins and when it ends."""
         if problem and not self._problem:
             self.warn(f"the usage of nodes is not read: {problem}; without it {NAME} scores all nodes alike")
         elif self._problem and not problem:
@@ -112,7 +112,7 @@ class UsageWatch:
 
 
 def _times(cluster: Cluster, now: float) -> dict[str, float]:
-    """When the usage of each node was measured, in seconds since the epoch; now where nobody says."""
+    """When the usage of each node was measured, in seconds since the epoch; now if no time is given."""
     names = [name for _, name in cluster.kind(_METRICS)]
     measured = {name: time_of(cluster, name) for name in names}
     return {name: now if at is None else min(at / SECOND, now) for name, at in measured.items()}

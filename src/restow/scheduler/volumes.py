@@ -1,8 +1,8 @@
-"""The volumes of a pod, before it is bound: those that exist are claimed, the others are made where the pod will be.
+"""The volumes of a pod, bound before the pod is: existing ones are claimed, the others are provisioned for its node.
 
-A claim that waits for its first consumer gets its volume once somebody has decided on a node. A volume that exists is
-reserved for the claim, and the controller of volumes binds the two; for another one the claim names the node, and its
-provisioner makes it. The pod waits for all of its claims, and is bound when they are.
+A claim with ``volumeBindingMode: WaitForFirstConsumer`` gets its volume once a node is decided. An existing volume is
+reserved for the claim, and the volume controller binds the two; otherwise the claim names the node, and its provisioner
+creates the volume. The pod is bound when all of its claims are.
 Source: PreBind of VolumeBinding, Kubernetes 1.36.
 """
 
@@ -46,20 +46,20 @@ class _Found(Struct, frozen=True):
 
 
 class _VolumeError(Exception):
-    """Why the volumes of a pod cannot be had on its node."""
+    """Why a pod cannot get its volumes on its node."""
 
 
 @dataclass(slots=True)
 class Volumes:
-    """What is done for the volumes of the pods of one scheduler."""
+    """Binds the volumes of one scheduler's pods."""
 
     api: Api
     live: LiveCluster
-    #: Claims that were seen to name the node that was selected for them.
+    #: Claims whose annotation names the selected node already.
     _selected: set[Key] = field(default_factory=set)
 
     async def prepare(self, pod: ObjectRef, node: str, needs: Reservation, patience: float, permit: Permit) -> str:
-        """Have the claims of a pod bound, within so many seconds; returns why that cannot be, or an empty text."""
+        """Have the claims of a pod bound within ``patience`` seconds; returns why that failed, or ""."""
         claims = {*needs.taken.values(), *needs.selected}
         try:
             for volume, claim in needs.taken.items():
@@ -78,7 +78,7 @@ class Volumes:
         return ""
 
     async def _take(self, volume: str, key: Key, permit: Permit) -> None:
-        """Reserve a volume that exists for a claim, unless somebody else has it."""
+        """Reserve an existing volume for a claim, unless another claim has it."""
         claim = self._claim(key)
         found = await objects.get(self.api, RESOURCES[_VOLUME], "", volume, _Found)
         holder = found.spec.claim_ref
@@ -90,7 +90,7 @@ class Volumes:
             await claim_volume(self.api, reserved, ObjectRef(*key, claim.metadata.uid), permit=permit)
 
     async def _select(self, key: Key, node: str, permit: Permit) -> None:
-        """Have a volume made for a claim, unless that has been asked for already."""
+        """Have a volume provisioned for a claim, unless that was requested already."""
         claim = self._claim(key)
         if is_bound(claim) or annotations_of(claim).selected_node == node:
             return

@@ -61,7 +61,7 @@ def _alternative_name(host: str) -> x509.GeneralName:
 
 
 def main(common_name: str, *hosts: str) -> None:
-    """Write certificate and key."""
+    """Write a self-signed certificate and its key to stdout."""
     key = ec.generate_private_key(ec.SECP256R1())
     pem = certificate(key, common_name, hosts).public_bytes(serialization.Encoding.PEM)
     sys.stdout.buffer.write(

@@ -36,10 +36,10 @@ def exposition(registry: CollectorRegistry) -> str:
 
 def series(family: Metric) -> list[Sample]:
     """Return what is written of a family: all but the times of creation."""
-    return [sample for sample in family.samples if not _tells_creation(family, sample)]
+    return [sample for sample in family.samples if not _is_creation_time(family, sample)]
 
 
-def _tells_creation(family: Metric, sample: Sample) -> bool:
+def _is_creation_time(family: Metric, sample: Sample) -> bool:
     return sample.name == family.name + _CREATED
 
 

@@ -1,4 +1,4 @@
-"""What metrics tell of one cycle: figures without names of pods, and the collector that shows the last ones."""
+"""Metrics of the last cycle: figures without names of pods, and the collector that exposes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CycleResult = Literal["done", "skipped", "failed"]
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class CycleFigures:
-    """One cycle."""
+    """The figures of one cycle."""
 
     result: CycleResult
     #: When it ended, in seconds since the epoch.
@@ -28,7 +28,7 @@ class CycleFigures:
     seconds: float
     #: Seconds by phase, such as ``decide``.
     phases: Mapping[str, float] = field(default_factory=dict)
-    #: Decided moves by profile, strategy and certainty, which is empty where nobody asked.
+    #: Decided moves by profile, strategy and certainty, which is empty where it was not computed.
     moves: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     #: Pods that a strategy wanted and that stay, by stage and code.
     refusals: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class CycleFigures:
 
 
 class FormerName(Collector):
-    """A metric under the name that it had before: counted once, exported twice."""
+    """A metric under its former name: counted once, exported twice."""
 
     def __init__(self, metric: MetricWrapperBase, now: str, former: str) -> None:
         self._metric = metric
@@ -55,7 +55,7 @@ class FormerName(Collector):
 
 
 class LastCycle(Collector):
-    """What the last cycle decided. Each cycle replaces the one before, so that no series outlives what it tells of."""
+    """What the last cycle decided. Each cycle replaces the one before, so that no series is out of date."""
 
     def __init__(self) -> None:
         self.figures = CycleFigures(result="done", ended=0, seconds=0)
@@ -92,7 +92,7 @@ class LastCycle(Collector):
 
 
 class OfKinds(Collector):
-    """A gauge with a value for each kind of which there is a copy."""
+    """A gauge with a value for each kind that is kept."""
 
     def __init__(self, name: str, documentation: str, values: Callable[[], Mapping[str, float]]) -> None:
         self._name = name

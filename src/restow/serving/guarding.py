@@ -1,6 +1,6 @@
-"""Pages that are for those only whom somebody has allowed to read them; who that is, is somebody else's business.
+"""Authorization of page requests by bearer token; the caller gives the policy.
 
-Whoever asks shows a bearer token. Paths that are open need none: the kubelet asks them.
+Open paths need no token: the kubelet requests them.
 Source: WithAlwaysAllowPaths, apiserver v0.36.
 """
 
@@ -16,10 +16,10 @@ from aiohttp.typedefs import Handler, Middleware
 
 from restow.serving.pages import plain_text
 
-#: Says what is answered to whoever shows a token and asks for a path; OK lets him have it.
+#: The HTTP status for a token and a path; OK grants access.
 Review = Callable[[str, str], Awaitable[HTTPStatus]]
 
-#: So many are reviewed at a time: anybody may show any token.
+#: How many tokens are reviewed at a time: any client may send any token.
 _AT_A_TIME: Final = 10
 _LONGEST: Final = 16_384
 _WORDS: Final = {
@@ -30,7 +30,7 @@ _WORDS: Final = {
 
 
 def guarded(open_paths: Sequence[str], review: Review) -> Middleware:
-    """Return what lets only those pass who may; an open path may end with ``/*`` and stands for all below it."""
+    """Return a middleware that admits authorized requests; an open path may end with ``/*`` to include everything below it."""
     turns = asyncio.Semaphore(_AT_A_TIME)
 
     @web.middleware
@@ -46,7 +46,7 @@ def guarded(open_paths: Sequence[str], review: Review) -> Middleware:
 
 
 def is_open(path: str, open_paths: Sequence[str]) -> bool:
-    """Whether anybody may get a path."""
+    """Whether a path needs no token."""
     return any(path.startswith(each[:-1]) if each.endswith("/*") else path == each for each in open_paths)
 
 

@@ -1,4 +1,4 @@
-"""Whether restow is ready, as it last said of itself, and alive: nobody is stuck."""
+"""Whether restow is ready, as it last reported, and alive: no part of it is stuck."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Health:
-    """Ready only once told so; alive as long as nobody is stuck.
+    """Ready once ``ready`` was called; alive as long as no part is stuck.
 
-    ``lost`` is asked each time: why the program cannot do its work now, None if it can. ``program`` is what its pages call
-    it, the Descheduler's own name by default.
+    ``lost`` is called for each request: why the program cannot work now, None if it can. ``program`` is its name in the
+    pages, the Descheduler's own name by default.
     """
 
     def __init__(self, lost: Callable[[], str | None] = lambda: None, *, program: str = "Descheduler") -> None:
@@ -26,18 +26,18 @@ class Health:
         return self._reason or self._lost() or ""
 
     def ready(self) -> None:
-        """Everything that a cycle needs is there."""
+        """Report that a cycle can run."""
         self._reason = ""
 
     def not_ready(self, reason: str) -> None:
-        """A cycle could not be done now; the reason goes on after "not ready:"."""
+        """A cycle could not be done now; the page shows the reason after "not ready:"."""
         self._reason = reason
 
 
 # A cycle may take hours, so it is not timed as a whole; each of its steps has a bound of its own, beyond which
 # nothing legitimate takes. Times are the event loop's.
 class _Due(NamedTuple):
-    """What somebody waits for."""
+    """What a part of the program waits for."""
 
     what: str
     within: float
@@ -46,21 +46,21 @@ class _Due(NamedTuple):
 
 
 class Watchdog:
-    """Asked by ``/livez``."""
+    """Notices when a part of the program makes no progress; ``/livez`` asks it."""
 
     def __init__(self) -> None:
         self._due: dict[str, _Due] = {}
 
     def expect(self, who: str, what: str, within: float) -> None:
-        """Somebody has come one step further; the next, in a few words, comes within so many seconds."""
+        """A part of the program has made progress; its next step, named in a few words, is due within some seconds."""
         self._due[who] = _Due(what, within, _now() + within)
 
     def rest(self, who: str) -> None:
-        """Somebody has nothing to do for now."""
+        """A part of the program has nothing to do for now."""
         self._due.pop(who, None)
 
     def stuck(self) -> str:
-        """Who is stuck, and with what; empty if nobody is."""
+        """Which part is stuck, and with what; "" if none is."""
         now = _now()
         late = (
             f"the {who}: no {each.what} for {each.within:.0f} s" for who, each in self._due.items() if now > each.until

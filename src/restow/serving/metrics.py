@@ -19,7 +19,7 @@ from restow.serving.exposition import add_process_metrics, exposition
 from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds
 from restow.serving.steering_metrics import SteeringMetrics
 
-#: What became of an eviction, as the Descheduler tells it; ``limit`` texts are labels too.
+#: The outcome of an eviction, in the Descheduler's words; ``limit`` texts are labels too.
 EvictionResult = Literal[
     "success",
     "error",
@@ -43,8 +43,8 @@ _SUPPRESSED: Final = ((LoopCause.CIRCLE, RefusalCode.CYCLE), (LoopCause.BACK_OFF
 _EVENT_LOSSES: Final[tuple[EventLoss, ...]] = ("full", "refused", "unavailable", "stopping")
 
 
-class EvictedPod(NamedTuple):
-    """Whose eviction is counted."""
+class EvictionLabels(NamedTuple):
+    """The labels of an evicted pod."""
 
     strategy: str
     profile: str
@@ -53,7 +53,7 @@ class EvictedPod(NamedTuple):
 
 
 class Metrics:
-    """Everything that ``/metrics`` tells; ``ages`` gives seconds by kind when asked, ``known`` whether it is known."""
+    """All metrics of ``/metrics``; ``ages`` is called for seconds by kind, ``known`` for whether a kind is known."""
 
     def __init__(
         self, ages: Callable[[], Mapping[str, float]] = dict, known: Callable[[], Mapping[str, bool]] = dict
@@ -66,13 +66,13 @@ class Metrics:
         self._count_moves()
         self._count_cycles()
         self.registry.register(self._last_cycle)
-        self._tell_of_kinds(ages, known)
+        self._register_kinds(ages, known)
         add_process_metrics(self.registry)
 
-    def _tell_of_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
-        heard = "Seconds since the API server last reported on a kind."
+    def _register_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
+        help_text = "Seconds since the API server last reported on a kind."
         is_known = "1 while the objects of a kind are known; 0 otherwise, while pods that depend on it are not evicted."
-        self.registry.register(OfKinds("restow_cache_age_seconds", heard, ages))
+        self.registry.register(OfKinds("restow_cache_age_seconds", help_text, ages))
         self.registry.register(OfKinds("restow_kind_known", is_known, known))
 
     def _count_as_the_descheduler(self) -> None:
@@ -213,24 +213,24 @@ class Metrics:
         """Return all of it in Prometheus' text format."""
         return exposition(self.registry)
 
-    def evicted(self, result: EvictionResult, pod: EvictedPod) -> None:
+    def evicted(self, result: EvictionResult, pod: EvictionLabels) -> None:
         """Count an eviction that was tried, or in a dry run would have been."""
         labels = (result, *pod)
         self._series_of.setdefault(pod.node, set()).add(labels)
         self._evicted.labels(*labels).inc()
 
     def keep_nodes(self, existing: Iterable[str]) -> None:
-        """Forget the evictions from nodes that are no more."""
+        """Forget the evictions from nodes that no longer exist."""
         for gone in self._series_of.keys() - set(existing):
             for labels in self._series_of.pop(gone):
                 self._evicted.remove(*labels)
 
     def moved(self, result: MoveResult, reason: str = "") -> None:
-        """Count what became of a decided move; the reason is a code, never a sentence."""
+        """Count the outcome of a decided move; the reason is a code, never a sentence."""
         self._moves.labels(result, reason).inc()
 
     def landed(self, prediction: Prediction, certainty: str) -> None:
-        """Count what became of a replacement."""
+        """Count the outcome of a replacement."""
         self._predictions.labels(prediction, certainty).inc()
 
     def landed_at(self, landing: LandingKind, certainty: str) -> None:
@@ -247,11 +247,11 @@ class Metrics:
         self._loops.labels(LoopCause.BACK_OFF).inc()
 
     def workloads_backing_off(self, number: int) -> None:
-        """Tell how many workloads are left alone now."""
+        """Set how many workloads are backing off."""
         self._backing_off.set(number)
 
     def left_out(self, counts: Mapping[str, int]) -> None:
-        """Tell how many objects are left out now, by kind."""
+        """Set how many objects are left out now, by kind."""
         self._left_out.clear()
         for kind, number in counts.items():
             self._left_out.labels(kind).set(number)
@@ -261,7 +261,7 @@ class Metrics:
         self._strategy_seconds.labels(strategy, profile).observe(seconds)
 
     def cycle_done(self, figures: CycleFigures) -> None:
-        """Count a cycle; of one that failed only that it did, so that what the last good one decided stays."""
+        """Count a cycle; of a failed one, only that it failed, so that the figures of the last good one stay."""
         self._cycles.labels(figures.result).inc()
         self._loop_seconds.observe(figures.seconds)
         if figures.result == "failed":
@@ -274,7 +274,7 @@ class Metrics:
         self._last_cycle.figures = figures
 
     def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
-        """Tell whether this process may evict."""
+        """Set whether this process may evict."""
         self._leads.set(leading)
 
     def events_lost(self, reason: EventLoss, number: int) -> None:

@@ -1,7 +1,7 @@
-"""The pages: health under the paths of Kubernetes' own programs, metrics, and what the API server asks of webhooks.
+"""The pages: health under the paths of Kubernetes' own programs, metrics, and the API server's webhook requests.
 
-``/healthz`` is a constant, as the Descheduler's: it says that the process answers. ``/livez`` says whether it should be
-started anew, ``/readyz`` whether a cycle could be done now. Texts are those of Kubernetes' health checks.
+``/healthz`` is constant, like the Descheduler's: it says that the process answers. ``/livez`` says whether the process
+should be restarted, ``/readyz`` whether a cycle could run now. Texts are those of Kubernetes' health checks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Reviewer = Callable[[bytes], bytes]
 
 #: Bytes of a question: etcd takes no object of more than 1.5 MiB.
 _LONGEST: Final = 2 << 20
-#: So many questions are read at a time, for so many seconds each: anybody in the cluster may send some.
+#: How many webhook requests are read at a time, and the seconds for each: any client in the cluster may send some.
 _READ_TOGETHER: Final = 10
 _SECONDS_TO_READ: Final = 1.0
 
@@ -48,7 +48,7 @@ def pages(
 
 
 def add_page(application: web.Application, path: str, handler: Handler) -> None:
-    """Have a page answered."""
+    """Serve a page at a path."""
 
     async def handle(request: web.Request) -> web.Response:
         return handler(request)
@@ -112,5 +112,5 @@ async def _plain_errors(request: web.Request, handler: Callable[[web.Request], o
 
 
 async def _no_server_name(_request: web.Request, response: web.StreamResponse) -> None:
-    """Nobody has to know of what the server is made."""
+    """Do not reveal the server's software."""
     response.headers.pop("Server", None)

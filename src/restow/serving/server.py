@@ -1,4 +1,4 @@
-"""The HTTP or HTTPS server: starts with everything or not at all, and stops when its block is left; so many connections and no more."""
+"""The HTTP or HTTPS server: it starts completely or not at all, stops when its block is left, and limits its connections."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from aiohttp import web
 _SECONDS_TO_END: Final = 3.0
 #: As the Descheduler.
 _SECONDS_IDLE: Final = 90.0
-#: For what is still to come of a request that was answered before its end, so that the client reads the answer. The ten
-#: seconds of aiohttp would let whoever sends slowly keep connections ten times as long as a webhook waits for a question.
+#: Time for the rest of a request that was answered before its end, so that the client reads the response. With
+#: aiohttp's ten seconds, a slow sender would keep connections ten times as long as a webhook request may wait.
 _SECONDS_TO_LINGER: Final = 0.5
 #: Connections that wait to be accepted.
 _BACKLOG: Final = 128
@@ -34,7 +34,7 @@ _PAUSE: Final = 1.0
 
 
 @dataclass(slots=True, frozen=True)
-class Endpoint:
+class ListenAddress:
     """Where to listen: port 0 is any free port. ``share_port`` lets other processes listen there too."""
 
     address: str
@@ -45,7 +45,9 @@ class Endpoint:
 
 
 @asynccontextmanager
-async def serving(application: web.Application, endpoint: Endpoint, tls: ssl.SSLContext | None) -> AsyncIterator[int]:
+async def serving(
+    application: web.Application, endpoint: ListenAddress, tls: ssl.SSLContext | None
+) -> AsyncIterator[int]:
     """Serve while the block runs, over plain HTTP without ``tls``; gives the port. OSError with a sentence where it is not possible to listen."""
     runner = web.AppRunner(
         application,
@@ -86,7 +88,7 @@ def _noting(connections: Connections) -> Callable[[web.Request, web.StreamRespon
 
 
 @asynccontextmanager
-async def _listening(endpoint: Endpoint) -> AsyncIterator[list[socket.socket]]:
+async def _listening(endpoint: ListenAddress) -> AsyncIterator[list[socket.socket]]:
     """Sockets that wait for connections."""
     with ExitStack() as closing:
         try:
@@ -102,7 +104,7 @@ async def _listening(endpoint: Endpoint) -> AsyncIterator[list[socket.socket]]:
         yield sockets
 
 
-async def _bound(endpoint: Endpoint) -> list[socket.socket]:
+async def _bound(endpoint: ListenAddress) -> list[socket.socket]:
     """Sockets for all that an address means, as asyncio understands it."""
     server = await asyncio.get_running_loop().create_server(
         asyncio.Protocol,
@@ -117,8 +119,8 @@ async def _bound(endpoint: Endpoint) -> list[socket.socket]:
         server.close()
 
 
-# Each takes a descriptor, and so do the connections to the API server. Where there are too many, the oldest is ended:
-# a kubelet or Prometheus comes again, and is answered even while somebody else opens connections for nothing.
+# Each connection takes a descriptor, as those to the API server do. When there are too many, the oldest is closed: a
+# kubelet or Prometheus connects again, and is answered even while another client opens connections in vain.
 def most_connections() -> int:
     """Return how many connections may be open, so that most descriptors of this process are left to others."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -139,7 +141,7 @@ class Connections:
         self._asked: set[asyncio.BaseTransport | None] = set()
 
     async def accept(self, listening: socket.socket) -> None:
-        """Accept connections for ever."""
+        """Accept connections until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What ``/metrics`` tells of steering: the way that was chosen, gates, and fences."""
+"""The metrics of steering in ``/metrics``: the chosen mode, gates, and fences."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ class SteeringMetrics:
         )
 
     def gate_released(self) -> None:
-        """Count a pod that was let go without a nomination."""
+        """Count a pod that was released without a nomination."""
         self._gates.inc()
 
     def gates_wait(self, seconds: float) -> None:
-        """Set how long the pod has waited behind the gate that waits longest."""
+        """Set the longest time that a pod has been waiting behind the gate."""
         self._gate_waits.set(seconds)
 
     def reviewed(self, *, gated: bool) -> None:
-        """Count a question of the API server about a new pod."""
+        """Count an admission review of a new pod."""
         self._reviews.labels("gated" if gated else "unchanged").inc()
 
     def steers(self, mode: str) -> None:
-        """Tell how replacements are steered in this cycle."""
+        """Set how replacements are steered in this cycle."""
         for each in SteeringMode:
             self._steering.labels(each).set(each == mode)
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
-        """Set how many nodes are fenced, and for how long the one is that has been longest."""
+        """Set how many nodes are fenced, and the seconds since the first of them was."""
         self._fenced_nodes.set(nodes)
         self._fence_age.set(seconds)
 
     def fences_removed(self, nodes: int) -> None:
-        """Count nodes from which a fence was taken that nobody held any more."""
+        """Count nodes from which an abandoned fence was removed."""
         self._unfenced.inc(nodes)

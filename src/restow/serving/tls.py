@@ -16,7 +16,7 @@ from typing import Final
 
 from restow.errors import InputError
 from restow.memory_files import memory_file
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 
 _PROGRAM = Path(__file__).with_name("certificate.py")
 #: Seconds; it takes a fraction of one.
@@ -90,7 +90,7 @@ class TlsSettings:
         return context
 
 
-def _renewed(pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) -> Renewed[ssl.SSLContext]:
+def _reloading(pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) -> ReloadingFile[ssl.SSLContext]:
     """The context of a pair of files."""
 
     def load() -> ssl.SSLContext:
@@ -102,7 +102,7 @@ def _renewed(pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) 
         warn(f"{pair.certificate}: the previously loaded certificate stays in use: {trouble}")
 
     try:
-        return Renewed((pair.certificate, pair.key), load, complain)
+        return ReloadingFile((pair.certificate, pair.key), load, complain)
     except OSError as error:
         raise InputError(
             f"the certificate {pair.certificate} with the key {pair.key} cannot be used: {error.strerror or error}"
@@ -116,7 +116,7 @@ def context_of_files(
 
     InputError if a pair cannot be loaded.
     """
-    renewing = [(pair.names, _renewed(pair, settings, warn)) for pair in pairs]
+    renewing = [(pair.names, _reloading(pair, settings, warn)) for pair in pairs]
 
     def choose(connection: ssl.SSLObject, name: str | None, _listening: ssl.SSLContext) -> None:
         _, chosen = next((each for each in renewing if name and _matches(each[0], name)), renewing[0])
@@ -145,13 +145,13 @@ def context_of_pem(pem: str, settings: TlsSettings) -> ssl.SSLContext:
 # restow runs: measured with cryptography 50, 9.6 MiB more (37.5 MiB become 47.1), and nothing more this way.
 def self_signed(common_name: str, hosts: Sequence[str]) -> str:
     """Return a certificate and its key, both as PEM, for names and addresses; InputError where none can be made."""
-    # -P: modules beside the program are not taken for those of libraries.
+    # -P: modules in the program's folder must not shadow those of libraries.
     command = [sys.executable, "-P", str(_PROGRAM), common_name, *hosts]
     try:
         made = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip().splitlines()
-        raise _failure(said[-1] if said else f"status {error.returncode}") from error
+        lines = error.stderr.strip().splitlines()
+        raise _failure(lines[-1] if lines else f"status {error.returncode}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _failure(str(error)) from error
     return made.stdout

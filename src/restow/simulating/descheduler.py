@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from restow.client.leadership import always
 from restow.descheduling.plan import Move
 from restow.descheduling.planning import policy_as_asked
-from restow.executing.deciding import Before, Decision, Rules, decide
+from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.executing.execution import Execution
-from restow.executing.memory import Memory
-from restow.executing.replanning import Progress, carried_out, makes_room
-from restow.executing.settings import Settings, closed, elapsed
+from restow.executing.memory import EvictionHistory
+from restow.executing.replanning import CycleProgress, carried_out, makes_room
+from restow.executing.settings import ExecutionSettings, closed, elapsed
 from restow.executing.task import Task
 from restow.kube.manifests import Pod
 from restow.kube.timestamps import SECOND
@@ -68,7 +68,7 @@ class DeschedulerActor:
         self._store, self._clock = simulation.store, simulation.clock
         self._settings = settings
         policy = policy_as_asked(settings.policy, settings.placement)
-        self._rules = Rules(policy, settings.placement, settings.profiles)
+        self._rules = CycleRules(policy, settings.placement, settings.profiles)
         #: All moves so far, in the order in which they were asked for.
         self.moves: list[AskedMove] = []
         #: Called with each pod whose eviction was requested, and with the answer.
@@ -81,8 +81,8 @@ class DeschedulerActor:
             view=self._view,
             evicting=SimulatedEvictions(self._ask),
             permit=always,
-            settings=Settings.of(policy.restow),
-            memory=Memory(),
+            settings=ExecutionSettings.of(policy.restow),
+            memory=EvictionHistory(),
             clock=lambda: self._clock.now / SECOND,
             chance=simulation.chance.stream("descheduler"),
         )
@@ -115,12 +115,12 @@ class DeschedulerActor:
             self._ask(task)
 
     async def _perform(self) -> None:
-        """One cycle of restow: make plans and carry them out until one needs no successor."""
-        progress = Progress()
+        """One cycle of restow, which makes plans until one has told it all."""
+        progress = CycleProgress()
         while await self._carry_out_plan(progress):
             pass
 
-    async def _carry_out_plan(self, progress: Progress) -> bool:
+    async def _carry_out_plan(self, progress: CycleProgress) -> bool:
         """Make a plan and carry it out; whether to make another one afterwards."""
         execution = self._execution
         before = Before(progress.prior_evictions, progress.given_up, execution.memory.pausing(elapsed()))
@@ -132,7 +132,7 @@ class DeschedulerActor:
         more = astray or await makes_room(self._view, decision.cycle, progress, given_up)
         return more and progress.steps > steps
 
-    def _decide(self, before: Before) -> Decision:
+    def _decide(self, before: Before) -> CycleDecision:
         return decide(self._simulation.view.state.cluster, self._rules, before, self._clock.now)
 
     def _ask(self, task: Task) -> EvictionAnswer:

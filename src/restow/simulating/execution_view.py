@@ -108,14 +108,14 @@ class SimulatedEvictions:
 def as_outcome(answer: EvictionAnswer) -> eviction.Outcome:
     """An answer of the simulated API, as a client takes it."""
     if answer.is_evicted:
-        return eviction.Evicted()
+        return eviction.EvictionAccepted()
     if answer.code == NOT_FOUND:
         return eviction.AlreadyGone(answer.message)
     if answer.code == TOO_MANY_REQUESTS:
-        return eviction.Blocked(answer.message, answer.message, None)
+        return eviction.BudgetExhausted(answer.message, answer.message, None)
     if answer.code == INTERNAL_ERROR:
         return eviction.Misconfigured(answer.message)
-    return eviction.Failed(answer.message, answer.code)
+    return eviction.EvictionFailed(answer.message, answer.code)
 
 
 def _as_seen(pod: Pod) -> PodNow:

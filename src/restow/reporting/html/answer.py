@@ -56,8 +56,8 @@ def _sentence(report: Report) -> str:
     worse = less_even(plan)
     gained = gain(report) if levels(plan) and not worse else None
     strategies = sorted({each.plugin for each in plan.moves})
-    told = gained or f"{counted(len(plan.moves), 'move')} for {printable(', '.join(strategies))}"
-    return "; ".join([told, *worse])
+    details = gained or f"{counted(len(plan.moves), 'move')} for {printable(', '.join(strategies))}"
+    return "; ".join([details, *worse])
 
 
 def _second_sentence(report: Report) -> str:
@@ -85,8 +85,8 @@ def _figures(plan: Plan) -> Iterator[Markup]:
 def _certainty(plan: Plan) -> Markup:
     if not predicts(plan):
         return figure("Gain certain", text("-"), "targets are not predicted")
-    told = f"of {counted(len(plan.moves), 'move')}{f'; {targets(plan.moves)}' if plan.moves else ''}"
-    return figure("Gain certain", text(f"{certain_moves(plan):,}"), told)
+    details = f"of {counted(len(plan.moves), 'move')}{f'; {targets(plan.moves)}' if plan.moves else ''}"
+    return figure("Gain certain", text(f"{certain_moves(plan):,}"), details)
 
 
 def _imbalance(plan: Plan) -> Markup:

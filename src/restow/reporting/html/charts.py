@@ -24,7 +24,7 @@ _HEIGHT: Final = 100
 #: Pixels above the plot, and to where it goes; below are the times.
 _TOP: Final = 18
 _BOTTOM: Final = _TOP + _HEIGHT
-#: Nobody can tell more marks apart.
+#: More marks cannot be distinguished by eye.
 _MOST_MARKS: Final = 60
 _MOST_TICKS: Final = 6
 #: Up to here every unit can be seen.
@@ -56,7 +56,7 @@ class Axis:
 
 
 @dataclass(slots=True, frozen=True)
-class Scale:
+class ValueScale:
     """The values at the bottom and at the top."""
 
     low: float
@@ -67,11 +67,11 @@ class Scale:
         return round(_HEIGHT - (value - self.low) / (self.high - self.low) * _HEIGHT, 1)
 
 
-def scale_of(numbers: Sequence[float], least: float = 1) -> Scale:
+def scale_of(numbers: Sequence[float], least: float = 1) -> ValueScale:
     """Return a scale for numbers, at least so high; it begins at 0 unless all of them are large and far from it."""
     low, high = min(numbers, default=0), max(numbers, default=0)
     high = max(_round_up(high), least)
-    return Scale(_round_down(low, high) if low > high / 2 and high > _FEW else 0, high)
+    return ValueScale(_round_down(low, high) if low > high / 2 and high > _FEW else 0, high)
 
 
 def _round_up(number: float) -> float:
@@ -96,7 +96,7 @@ class Line:
     numbers: Sequence[float]
 
 
-def line_chart(lines: Sequence[Line], every: float, axis: Axis, described: str, scale: Scale) -> Markup:
+def line_chart(lines: Sequence[Line], every: float, axis: Axis, described: str, scale: ValueScale) -> Markup:
     """Draw lines of samples that are ``every`` seconds apart."""
     drawn = [tag("path", d=_steps(each.numbers, every, axis, scale), class_=each.kind) for each in lines]
     if len(lines) == 1:
@@ -106,7 +106,7 @@ def line_chart(lines: Sequence[Line], every: float, axis: Axis, described: str, 
     return _picture([*drawn, *_moments(lines, every, axis)], axis, described, f"{low}{scale.high:,.10g}")
 
 
-def _steps(numbers: Sequence[float], every: float, axis: Axis, scale: Scale) -> str:
+def _steps(numbers: Sequence[float], every: float, axis: Axis, scale: ValueScale) -> str:
     """A path that holds each value until the next; values that stay the same are one stretch."""
     turns = (
         f"H{_x(index * every, axis)}V{scale.y(number):g}"
@@ -117,22 +117,22 @@ def _steps(numbers: Sequence[float], every: float, axis: Axis, scale: Scale) -> 
 
 
 def _moments(lines: Sequence[Line], every: float, axis: Axis) -> Iterator[Markup]:
-    """What a mouse finds: the numbers of each stretch in which none of them changes."""
+    """Tooltips: the numbers of each stretch in which none of them changes."""
     rows = list(zip(*(each.numbers for each in lines), strict=True))
     begin = 0
     for index in range(1, len(rows) + 1):
         if index == len(rows) or rows[index] != rows[begin]:
-            told = ", ".join(
+            tooltip = ", ".join(
                 f"{number:g}{f' {line.name}' if len(lines) > 1 else ''}"
                 for line, number in zip(lines, rows[begin], strict=True)
             )
-            yield _spot(begin * every, min(index * every, axis.seconds), axis, told)
+            yield _spot(begin * every, min(index * every, axis.seconds), axis, tooltip)
             begin = index
 
 
-def _spot(begin: float, end: float, axis: Axis, told: str) -> Markup:
+def _spot(begin: float, end: float, axis: Axis, tooltip: str) -> Markup:
     x = axis.share(begin) * _WIDTH
-    title = tag("title", text(f"{time_text(begin)}: {told}"))
+    title = tag("title", text(f"{time_text(begin)}: {tooltip}"))
     return tag("rect", title, x=f"{x:.1f}", width=f"{axis.share(end) * _WIDTH - x:.1f}", height=_HEIGHT, class_="spot")
 
 
@@ -144,7 +144,7 @@ class Bar:
     end: float
     up: Mapping[str, int]
     down: Mapping[str, int]
-    told: str
+    tooltip: str
 
 
 def bar_chart(bars: Sequence[Bar], axis: Axis, described: str) -> Markup:
@@ -154,7 +154,7 @@ def bar_chart(bars: Sequence[Bar], axis: Axis, described: str) -> Markup:
     unit = _HEIGHT / ((up + down) or 1)
     drawn = [each for bar in bars for each in _bar(bar, axis, unit, up * unit)]
     base = tag("line", x1=0, x2=_WIDTH, y1=f"{up * unit:g}", y2=f"{up * unit:g}", class_="base")
-    spots = (_spot(each.begin, each.end, axis, each.told) for each in bars)
+    spots = (_spot(each.begin, each.end, axis, each.tooltip) for each in bars)
     below = f" above the line, {down:,} below" if down else ""
     return _picture([*drawn, base, *spots], axis, described, f"{up:,}{below}")
 

@@ -1,4 +1,4 @@
-"""``restow simulate --compare -o html``: what came of several policies, each future a dot; it has no script."""
+"""``restow simulate --compare -o html``: the results of several policies, each future a dot; it has no script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from restow.reporting.comparison_numbers import NUMBERS, ComparedNumber
-from restow.reporting.comparison_table import HOW, difference_of, half_of, told_of, verdict_of
+from restow.reporting.comparison_table import HOW, context_of, difference_of, half_of, verdict_of
 from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
 from restow.reporting.html.frame import contents, facts, origin, whole_page
 from restow.reporting.html.simulation import STYLES
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 #: Pixels of a policy's row in a picture, and percent of its width that dots keep from its edges.
 _ROW: Final = 22
 _EDGE: Final = 2
-#: So many dots of one policy are drawn at most; of more, every second one, or every third and so on.
+#: How many dots are drawn for one policy; of more, every second one, or every third and so on.
 _MOST_DOTS: Final = 200
 
 
 def form(result: Comparison) -> bytes:
-    """``-o html``."""
+    """Render ``-o html``."""
     return render_comparison(result).encode()
 
 
@@ -36,7 +36,7 @@ def render_comparison(result: Comparison) -> str:
     """Return the page; the same comparison gives the same text."""
     header = tag(
         "header",
-        origin(("restow simulate --compare", *told_of(result.metadata))),
+        origin(("restow simulate --compare", *context_of(result.metadata))),
         tag("h1", text(_headline(result))),
         *(tag("p", text(each), class_="lead") for each in result.sentences),
     )
@@ -53,8 +53,8 @@ def _headline(result: Comparison) -> str:
         return f"{len(result.policies)} policies in {futures}"
     first, other = result.policies
     verdicts = Counter(each.verdict for each in result.differences)
-    told = f"{counted(verdicts['better'], 'number')} better, {verdicts['worse']:,} worse"
-    return f"{other.policy} against {first.policy} in {futures}: {told}"
+    note = f"{counted(verdicts['better'], 'number')} better, {verdicts['worse']:,} worse"
+    return f"{other.policy} against {first.policy} in {futures}: {note}"
 
 
 def _numbers(result: Comparison) -> Markup:
@@ -62,14 +62,14 @@ def _numbers(result: Comparison) -> Markup:
         {
             "Number": text(number.title),
             "Policy": text(policy.policy),
-            "Median": text(number.text(middle.median)),
-            "Middle half": text(half_of(middle, number) or "-"),
+            "Median": text(number.text(quartiles.median)),
+            "Middle half": text(half_of(quartiles, number) or "-"),
             "Futures": _verdict(result, policy, number),
         }
         for number in NUMBERS
         for policy in result.policies
-        for middle in policy.numbers
-        if middle.number == number.name
+        for quartiles in policy.numbers
+        if quartiles.number == number.name
     )
     return section("numbers", "Numbers", tag("p", text(HOW), class_="dim"), cards(rows))
 
@@ -94,20 +94,20 @@ def _picture(number: ComparedNumber, policies: Sequence[ComparedPolicy]) -> Mark
     low, high = min(ends, default=0), max(ends, default=0)
     if number.text(low) == number.text(high):
         return EMPTY
-    told = f"{number.title}: {number.text(low)} to {number.text(high)}"
+    note = f"{number.title}: {number.text(low)} to {number.text(high)}"
     rows = (
         joined([tag("p", text(_named(policy, values)), class_="key"), _row(number, policy, values, (low, high))])
         for policy, values in zip(policies, known, strict=True)
     )
     caption = tag("figcaption", tag("b", text(number.title)), text(f" {number.text(low)} to {number.text(high)}"))
-    return tag("figure", caption, *rows, aria_label=told)
+    return tag("figure", caption, *rows, aria_label=note)
 
 
 def _named(policy: ComparedPolicy, values: Sequence[float]) -> str:
     """The policy, and how many of its futures have no dot."""
     never = len(policy.futures) - len(values)
-    told = f", not quiet in {counted(never, 'future')}" if never else ""
-    return policy.policy + told
+    note = f", not quiet in {counted(never, 'future')}" if never else ""
+    return policy.policy + note
 
 
 def _row(number: ComparedNumber, policy: ComparedPolicy, values: Sequence[float], ends: tuple[float, float]) -> Markup:

@@ -1,6 +1,6 @@
 """HTML as typed strings: only `text` and `tag` make markup, so that nothing reaches the page unescaped.
 
-Pod names, reasons and policies are other people's words. A ``Markup`` is safe to put between tags; a ``str`` is not, and
+Pod names, reasons and policies may contain any text. A ``Markup`` is safe to put between tags; a ``str`` is not, and
 mypy keeps the two apart.
 """
 

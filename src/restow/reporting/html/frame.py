@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def whole_page(title: str, content: Sequence[Markup], styles: Sequence[str], script: str = "") -> str:
-    """Return a page; ``styles`` and ``script`` are files beside this one, and the script is the body's last element."""
+    """Return a page; ``styles`` and ``script`` are files in this folder, and the script is the body's last element."""
     style, code = "\n".join(map(_packaged, styles)), _packaged(script) if script else ""
     head = tag("head", *_meta(title, style, code), tag("style", Markup(style)))
     body = tag("body", *content, tag("script", Markup(code)) if script else EMPTY)

@@ -1,4 +1,4 @@
-"""A large cluster as a picture: one cell a node, a block a zone, fullest node first, before beside after.
+"""A large cluster as a picture: one cell a node, a block a zone, fullest node first, before next to after.
 
 A zone's cells keep their order from before to after, so an even tone on the right of a gradient is what balancing looks
 like. Cells of one tone share one SVG path: 5,000 nodes are some 100 KB, not 20,000 elements.

@@ -70,8 +70,8 @@ def _filter(plan: Plan) -> Markup:
 
 def _upstream_cells(number: int, move: Move) -> dict[str, Markup]:
     """Return the cells by their column's head."""
-    told = with_caveat(move)
-    reason = text(f": {told}" if told else "")
+    landings = with_caveat(move)
+    reason = text(f": {landings}" if landings else "")
     return {
         "#": text(number),
         "Pod": text(move.pod),
@@ -93,8 +93,8 @@ def _landing(move: Move) -> Markup:
     target = text(landing_in_full(move))
     if target_kind(move) != TargetKind.OPEN:
         return target
-    told = zip(move.candidates, candidate_texts(move), strict=True)
-    shown = [each for name, each in told if name != move.target][:_MOST_CANDIDATES]
+    landings = zip(move.candidates, candidate_texts(move), strict=True)
+    shown = [each for name, each in landings if name != move.target][:_MOST_CANDIDATES]
     unshown = move.candidate_count - 1 - len(shown)
     more = f" and {unshown:,} more" if unshown > 0 else ""
     listed = ", ".join(shown)

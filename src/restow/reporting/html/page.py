@@ -29,7 +29,7 @@ _HEADS = ("Node", "Usage", "Newest sample", "Samples")
 
 
 def form(report: Report) -> tuple[bytes]:
-    """``-o html``."""
+    """Render ``-o html``."""
     return (render_html(report).encode(),)
 
 
@@ -55,7 +55,7 @@ def _places(report: Report) -> dict[str, str]:
 
 
 def _data(name: str, data: bytes) -> Markup:
-    """Embed JSON; an escaped ``<`` cannot end the element, whatever a string in the document says."""
+    """Embed JSON; with ``<`` escaped, no string in the document can end the element."""
     safe = Markup(data.replace(b"<", rb"\u003c").decode())
     return tag("script", safe, id=name, type="application/json")
 

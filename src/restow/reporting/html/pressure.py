@@ -1,6 +1,6 @@
 """The page of ``restow pressure``: the nodes with their values against the thresholds, and the last hour as lines.
 
-One file without script, which fetches nothing and is loaded anew in every interval.
+One file without script, which fetches nothing and is reloaded in every interval.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from restow.pressure.rules import Rule
     from restow.pressure.situation import SingleArray, Situation
-    from restow.pressure.view import View
+    from restow.pressure.view import PressureView
 
 #: Nodes that are shown: those under pressure, and those nearest to it.
 MOST_NODES: Final = 100
@@ -37,7 +37,7 @@ _HEIGHT: Final = 20
 _MARGIN: Final = 1
 
 
-def render_pressure(view: View) -> str:
+def render_pressure(view: PressureView) -> str:
     """Return the page; the same view gives the same text."""
     style = Markup(resources.files(__package__).joinpath("pressure.css").read_text(encoding="utf-8"))
     head = tag(
@@ -51,14 +51,14 @@ def render_pressure(view: View) -> str:
     return f"<!doctype html>\n{tag('html', head, tag('body', *_body(view)), lang='en')}\n"
 
 
-def _title(view: View) -> str:
+def _title(view: PressureView) -> str:
     if view.situation is None:
         return f"{counted(len(view.labelled), 'node')} labelled"
     nodes = len(view.situation.nodes)
     return f"{len(_marked(view.situation))} of {counted(nodes, 'node')} under pressure"
 
 
-def _body(view: View) -> Iterator[Markup]:
+def _body(view: PressureView) -> Iterator[Markup]:
     yield tag("h1", text(_title(view)))
     yield tag("p", text(_state(view)), class_="dim")
     if view.trouble:
@@ -76,7 +76,7 @@ def _body(view: View) -> Iterator[Markup]:
         yield tag("p", text(f"... and {more}, farther from their thresholds"), class_="dim")
 
 
-def _state(view: View) -> str:
+def _state(view: PressureView) -> str:
     if not view.leads:
         return "This replica waits for the lease: another one asks Prometheus and writes the marks."
     if view.situation is None:
@@ -89,7 +89,7 @@ def _state(view: View) -> str:
 def _rule(rule: Rule, row: int, situation: Situation) -> Markup:
     pressed, nodes = int(situation.pressure.pressed[row].sum()), len(situation.nodes)
     held = situation.marks.held_back[row]
-    told = (
+    note = (
         f"{pressed} of {counted(nodes, 'node')}: too many, so it marks none"
         if held
         else f"{pressed} of {counted(nodes, 'node')}"
@@ -97,12 +97,12 @@ def _rule(rule: Rule, row: int, situation: Situation) -> Markup:
     return tag(
         "li",
         tag("h3", text(f"{rule.name} {_sign(rule)} {short_number(rule.threshold)}")),
-        tag("p", text(told), class_="over" if held else None),
+        tag("p", text(note), class_="over" if held else None),
         tag("code", text(rule.query)),
     )
 
 
-def _node(position: int, view: View, situation: Situation) -> Markup:
+def _node(position: int, view: PressureView, situation: Situation) -> Markup:
     is_marked = situation.marks.label[position] or situation.marks.taint[position]
     values = [_value(rule, row, position, view, situation) for row, rule in enumerate(view.criteria.rules)]
     heading = tag("h3", text(situation.nodes[position].name))
@@ -110,14 +110,14 @@ def _node(position: int, view: View, situation: Situation) -> Markup:
     return tag("li", heading, state, *values, class_="pressed" if is_marked else None)
 
 
-def _node_state(position: int, view: View, situation: Situation) -> str:
+def _node_state(position: int, view: PressureView, situation: Situation) -> str:
     since = situation.pressure.pressed_since[:, position]
     known = since[since != NEVER]
     age = format_duration(max(0, view.now - int(known.min())) // SECOND * SECOND) if known.size else "0s"
     return f"under pressure for {age}"
 
 
-def _value(rule: Rule, row: int, position: int, view: View, situation: Situation) -> Markup:
+def _value(rule: Rule, row: int, position: int, view: PressureView, situation: Situation) -> Markup:
     value = float(situation.values[row, position])
     shown = short_number(value) if math.isfinite(value) else "-"
     over = situation.over[row, position]
@@ -142,7 +142,7 @@ def _marked(situation: Situation) -> list[int]:
     return marked
 
 
-def _nearest_first(view: View, situation: Situation) -> list[int]:
+def _nearest_first(view: PressureView, situation: Situation) -> list[int]:
     """All positions: marked nodes, then by how near the nearest value is to its threshold."""
     signs = np.array([1.0 if rule.direction == "above" else -1.0 for rule in view.criteria.rules]).reshape(-1, 1)
     limits = np.array([rule.threshold for rule in view.criteria.rules]).reshape(-1, 1)
@@ -162,17 +162,17 @@ def line(rule: Rule, values: SingleArray, minute: int, now: int) -> Markup:
     if not finite:
         return EMPTY
     low, high = min(0.0, rule.threshold, *finite), max(rule.threshold, *finite)
-    told = f"last hour: {short_number(min(finite))} to {short_number(max(finite))}"
+    note = f"last hour: {short_number(min(finite))} to {short_number(max(finite))}"
     limit = _y(rule.threshold, low, high)
     return tag(
         "svg",
-        tag("title", Markup(told)),
+        tag("title", Markup(note)),
         tag("line", x1=0, x2=_WIDTH, y1=limit, y2=limit, class_="limit"),
         *(tag("polyline", points=points, class_="line") for points in _segments(shown, low, high)),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         preserveAspectRatio="none",
         role="img",
-        aria_label=told,
+        aria_label=note,
     )
 
 

@@ -27,7 +27,7 @@ _MARKS: Final = {"met": "✓", "failed": "✗", "undecided": "?"}
 
 
 def form(result: SimulationResult) -> bytes:
-    """``-o html``."""
+    """Render ``-o html``."""
     return render_simulation(result).encode()
 
 
@@ -65,14 +65,14 @@ def _header(result: SimulationResult) -> Markup:
 
 def _headline(result: SimulationResult) -> str:
     summary = result.summary
-    told = f"{counted(summary.evictions, 'eviction')} in {time_text(result.metadata.seconds)}"
+    note = f"{counted(summary.evictions, 'eviction')} in {time_text(result.metadata.seconds)}"
     expected = len(result.expectations)
     if summary.failed:
-        return f"{told}; {summary.failed:,} of {counted(expected, 'expectation')} failed"
+        return f"{note}; {summary.failed:,} of {counted(expected, 'expectation')} failed"
     if summary.met:
-        return f"{told}; {summary.met:,} of {counted(expected, 'expectation')} met"
+        return f"{note}; {summary.met:,} of {counted(expected, 'expectation')} met"
     in_vain = sum(each.returned for each in result.strategies)
-    return f"{told}, {in_vain:,} of them in vain" if in_vain else told
+    return f"{note}, {in_vain:,} of them in vain" if in_vain else note
 
 
 def _lead(result: SimulationResult) -> str:
@@ -151,8 +151,8 @@ def _again(result: SimulationResult) -> Markup:
         }
         for each in courses[:MOST_ROWS]
     )
-    told = tag("p", text(reading), class_="dim")
-    return section("again", "Moved again", told, left_out(len(courses), MOST_ROWS), cards(rows))
+    note = tag("p", text(reading), class_="dim")
+    return section("again", "Moved again", note, left_out(len(courses), MOST_ROWS), cards(rows))
 
 
 def _stops(course: Sequence[MadeEviction]) -> list[str]:
@@ -171,8 +171,8 @@ def _disruption(result: SimulationResult) -> Markup:
         return EMPTY
     below = "Below desired: for how long a workload that had been complete had fewer ready pods than it shall have. "
     zero = "At zero: for how long a PodDisruptionBudget let none of its pods go."
-    told = tag("p", text((below if result.workloads else "") + (zero if result.budgets else "")), class_="dim")
-    return section("disruption", "Disruption", told, _workloads(result), _budgets(result))
+    note = tag("p", text((below if result.workloads else "") + (zero if result.budgets else "")), class_="dim")
+    return section("disruption", "Disruption", note, _workloads(result), _budgets(result))
 
 
 def _workloads(result: SimulationResult) -> Markup:

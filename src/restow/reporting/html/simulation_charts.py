@@ -37,24 +37,24 @@ def run_charts(result: SimulationResult, axis: Axis) -> Iterator[Markup]:
     yield _numbers("Pending pods", waited, pending, result, axis)
     lines = (Line("CPU", "cpu", samples.cpu_spread), Line("memory", "memory", samples.memory_spread))
     ends = (summary.cpu_spread, summary.memory_spread)
-    told = "; ".join(
+    caption_text = "; ".join(
         f"{line.name} at most {max(*line.numbers, end):.2f}, {end:.2f} at the end"
         for line, end in zip(lines, ends, strict=True)
     )
     title = "Imbalance: standard deviation of the nodes' requests / allocatable"
     scale = scale_of([*samples.cpu_spread, *samples.memory_spread], _LEAST_SPREAD)
-    drawn = line_chart(lines, samples.every_seconds, axis, f"{title}: {told}", scale)
-    yield _figure(title, told, joined([legend({"cpu": "CPU", "memory": "memory (dashed)"}), drawn]))
+    drawn = line_chart(lines, samples.every_seconds, axis, f"{title}: {caption_text}", scale)
+    yield _figure(title, caption_text, joined([legend({"cpu": "CPU", "memory": "memory (dashed)"}), drawn]))
 
 
-def _numbers(title: str, told: str, numbers: Sequence[float], result: SimulationResult, axis: Axis) -> Markup:
+def _numbers(title: str, caption_text: str, numbers: Sequence[float], result: SimulationResult, axis: Axis) -> Markup:
     line = Line(title, "count", numbers)
-    drawn = line_chart([line], result.samples.every_seconds, axis, f"{title}: {told}", scale_of(numbers))
-    return _figure(title, told, drawn)
+    drawn = line_chart([line], result.samples.every_seconds, axis, f"{title}: {caption_text}", scale_of(numbers))
+    return _figure(title, caption_text, drawn)
 
 
-def _figure(title: str, told: str, drawn: Markup) -> Markup:
-    caption = tag("figcaption", tag("b", text(title)), text(" "), tag("span", text(told), class_="dim"))
+def _figure(title: str, caption_text: str, drawn: Markup) -> Markup:
+    caption = tag("figcaption", tag("b", text(title)), text(" "), tag("span", text(caption_text), class_="dim"))
     return tag("figure", caption, drawn)
 
 
@@ -68,8 +68,8 @@ def eviction_charts(result: SimulationResult, axis: Axis) -> Iterator[Markup]:
     used = {each.result for each in result.evictions}
     yield legend({kind: name for kind, name in (_UP | _DOWN).items() if kind in used})
     for name, found in made.items():
-        told = _outcomes(Counter(each.result for each in found))
-        yield _figure(name, told, bar_chart(_bars(found, axis), axis, f"Evictions by {name}: {told}"))
+        caption_text = _outcomes(Counter(each.result for each in found))
+        yield _figure(name, caption_text, bar_chart(_bars(found, axis), axis, f"Evictions by {name}: {caption_text}"))
 
 
 def _bars(evictions: Sequence[MadeEviction], axis: Axis) -> list[Bar]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def cards(rows: Iterable[Mapping[str, Markup]]) -> Markup:
-    """Write rows of cells by the heads of their columns; nothing where there are none."""
+    """Write rows of cells, each labelled with its column's head; nothing without rows."""
     known = list(rows)
     if not known:
         return EMPTY

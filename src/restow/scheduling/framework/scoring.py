@@ -15,7 +15,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, ScorePlugin, Scores, WidePlugin
-from restow.scheduling.framework.laps import Laps, untimed
+from restow.scheduling.framework.phase_timer import PhaseTimer, untimed
 
 #: Up to this weight, what all plugins together say fits into narrow integers.
 _LIGHT = 16
@@ -90,14 +90,14 @@ class Ranking:
         return found
 
 
-def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin], laps: Laps = untimed) -> Ranking:
+def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin], timer: PhaseTimer = untimed) -> Ranking:
     """Score the feasible nodes, bool[node] (at least one), for a pod on the state as it is."""
     constant = 0
     total: Scores | None = None
     scores: list[tuple[WeightedPlugin, Scores | int]] = []
     for each in plugins:
         score = each.wide.score_all(pod, feasible) if each.wide else _one_by_one(each.plugin, pod, feasible)
-        laps("Score", each.plugin.name)
+        timer("Score", each.plugin.name)
         if score is None:
             continue
         scores.append((each, score))

@@ -19,8 +19,8 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import CycleError, SigningPlugin
 from restow.scheduling.framework.filtering import Filters
-from restow.scheduling.framework.laps import Laps, untimed
 from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.phase_timer import PhaseTimer, untimed
 from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
 from restow.scheduling.framework.queue import Queue, waiting_pods
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
@@ -109,7 +109,7 @@ class Scheduler:
         """The pods that wait for this scheduler now."""
         return waiting_pods(self._state, self._schedulers, self._ignores_gates)
 
-    def decide(self, pod: int, laps: Laps = untimed) -> SchedulingDecision:
+    def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
         unmodelled = self._unmodelled(pod)
         if unmodelled is not None:
@@ -117,16 +117,16 @@ class Scheduler:
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
-            laps("Filter", status="Error")
+            timer("Filter", status="Error")
             unasked = self._filters.unasked()
             return SchedulingDecision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
-        laps("Filter")
+        timer("Filter")
         if verdicts.passes.any():
-            return self._ranked(pod, verdicts, laps)
+            return self._ranked(pod, verdicts, timer)
         if len(verdicts.verdict) == 0:
             return SchedulingDecision(pod, verdicts, None)
         preemption = run_post_filters(self._post_filters, pod, verdicts)
-        laps("PostFilter", status=_status(preemption))
+        timer("PostFilter", status=_status(preemption))
         return SchedulingDecision(pod, verdicts, None, preemption)
 
     def unknown(self, pod: int) -> str:
@@ -142,14 +142,14 @@ class Scheduler:
         unasked = self._filters.unasked()
         return Verdicts(unasked.verdict, unasked.rejections, found)
 
-    def _ranked(self, pod: int, verdicts: Verdicts, laps: Laps) -> SchedulingDecision:
-        """The best of the feasible nodes; a single one is taken without scores."""
+    def _ranked(self, pod: int, verdicts: Verdicts, timer: PhaseTimer) -> SchedulingDecision:
+        """The best of the feasible nodes; a single one is taken whatever scores have to say."""
         try:
-            ranking = rank(pod, verdicts.passes, self._scores, laps)
-            laps("Score")
+            ranking = rank(pod, verdicts.passes, self._scores, timer)
+            timer("Score")
             return SchedulingDecision(pod, verdicts, ranking)
         except CycleError as error:
-            laps("Score", status="Error")
+            timer("Score", status="Error")
             if np.count_nonzero(verdicts.passes) == 1:
                 return SchedulingDecision(pod, verdicts, rank(pod, verdicts.passes, ()))
             return SchedulingDecision(pod, verdicts, None, error=str(error))

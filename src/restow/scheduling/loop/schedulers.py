@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.laps import Laps, untimed
 from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.phase_timer import PhaseTimer, untimed
 from restow.scheduling.framework.queue import Queue, waiting_for_others, waiting_pods
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
@@ -40,9 +40,9 @@ class Schedulers:
         """The scheduler that a pod names; KeyError where the configuration does not have it."""
         return self._schedulers[self._asked(pod)]
 
-    def decide(self, pod: int, laps: Laps = untimed) -> SchedulingDecision:
-        """The decision of the pod's scheduler; KeyError if the configuration does not have it."""
-        return self.scheduler_of(pod).decide(pod, laps)
+    def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
+        """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
+        return self.scheduler_of(pod).decide(pod, timer)
 
     def unknown(self, pod: int) -> str:
         """Why it is not known where a pod goes, a clause for people; empty where it is."""

@@ -8,22 +8,22 @@ import pytest
 
 from pressure.test_situation import answer, nodes
 from restow.kube.duration import MINUTE
-from restow.pressure.evaluation import Patience
+from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
+from restow.pressure.problem_log import DependencyStatus, ProblemLog, problems_of
 from restow.pressure.rules import Rule
-from restow.pressure.samples import Asked
+from restow.pressure.samples import RuleResults
 from restow.pressure.situation import Criteria, assess
-from restow.pressure.troubles import Status, Troubles, troubles_of
 
 RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clear=2))
 
 
 def told(*answers, names=("a", "b"), failures=None, most=0.5, afterwards="clear"):
-    by = Criteria(RULES, Mark(), most, Patience(5 * MINUTE, afterwards))
-    asked = Asked(list(answers), failures or {})
+    by = Criteria(RULES, Mark(), most, MissingDataPolicy(5 * MINUTE, afterwards))
+    asked = RuleResults(list(answers), failures or {})
     return {
         about: begins
-        for about, (begins, _) in troubles_of(asked, assess(by, None, nodes(*names), answers, 0), by).items()
+        for about, (begins, _) in problems_of(asked, assess(by, None, nodes(*names), answers, 0), by).items()
     }
 
 
@@ -58,33 +58,33 @@ def test_a_rule_that_is_held_back_and_instances_of_no_node():
     }
 
 
-def test_a_trouble_is_told_when_it_begins_and_when_it_is_over():
+def test_a_problem_is_logged_when_it_begins_and_when_it_ends():
     warned: list[str] = []
     said: list[str] = []
-    troubles = Troubles(warned.append, said.append)
+    log = ProblemLog(warned.append, said.append)
     for now in ({}, {"x": ("x is down", "x is back")}, {"x": ("x is down for 2 s", "x is back")}, {}, {}):
-        troubles.now(now)
+        log.update(now)
     assert (warned, said) == (["x is down"], ["x is back"])
 
 
 @pytest.mark.asyncio
 @pytest.mark.looptime
 async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> None:
-    status = Status(10.0)
-    status.heard("Prometheus", "")
+    status = DependencyStatus(10.0)
+    status.note("Prometheus", "")
     await asyncio.sleep(30)
-    status.heard("Prometheus", "connection refused")
+    status.note("Prometheus", "connection refused")
     assert status.trouble() == ""
     await asyncio.sleep(1)
     assert status.trouble() == "Prometheus has not answered for 31 s: connection refused"
-    status.heard("Prometheus", "")
+    status.note("Prometheus", "")
     assert status.trouble() == ""
 
 
 @pytest.mark.asyncio
 @pytest.mark.looptime
 async def test_who_is_not_asked_is_not_missed() -> None:
-    status = Status(1.0)
+    status = DependencyStatus(1.0)
     await asyncio.sleep(100)
     assert status.trouble() == ""
     status.expect("Prometheus")

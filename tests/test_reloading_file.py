@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from restow.errors import InputError
-from restow.renewed import Renewed
+from restow.reloading_file import ReloadingFile
 
 
 class Making:
@@ -33,36 +33,36 @@ def file(tmp_path: Path) -> Path:
 
 def test_it_is_made_once_as_long_as_the_file_stays(file: Path) -> None:
     making = Making(file)
-    renewed = Renewed([file], making)
-    assert [renewed.current(), renewed.current()] == ["one", "one"]
+    reloading = ReloadingFile([file], making)
+    assert [reloading.current(), reloading.current()] == ["one", "one"]
     assert making.times == 1
 
 
 def test_another_file_is_used_at_once(file: Path) -> None:
-    renewed = Renewed([file], Making(file))
+    reloading = ReloadingFile([file], Making(file))
     file.write_text("other")
-    assert renewed.current() == "other"
+    assert reloading.current() == "other"
 
 
 def test_what_cannot_be_used_leaves_the_old_and_is_told_once_until_it_is_mended(file: Path) -> None:
     told: list[str] = []
-    renewed = Renewed([file], Making(file), told.append)
+    reloading = ReloadingFile([file], Making(file), told.append)
     file.write_text("bad")
-    assert [renewed.current(), renewed.current(), renewed.trouble] == ["one", "one", "bad"]
+    assert [reloading.current(), reloading.current(), reloading.trouble] == ["one", "one", "bad"]
     assert told == ["bad"]
     file.write_text("good")
-    assert (renewed.current(), renewed.trouble) == ("good", "")
+    assert (reloading.current(), reloading.trouble) == ("good", "")
 
 
 def test_a_file_that_is_gone_leaves_the_old(file: Path) -> None:
     told: list[str] = []
-    renewed = Renewed([file], Making(file), told.append)
+    reloading = ReloadingFile([file], Making(file), told.append)
     file.unlink()
-    assert (renewed.current(), told) == ("one", [])
+    assert (reloading.current(), told) == ("one", [])
 
 
 @pytest.mark.parametrize("text", ["bad", None])
 def test_the_first_time_it_has_to_be_usable(file: Path, text: str | None) -> None:
     file.unlink() if text is None else file.write_text(text)
     with pytest.raises((InputError, FileNotFoundError)):
-        Renewed([file], Making(file))
+        ReloadingFile([file], Making(file))

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from restow.off_loop import EndlessError, off_loop
+from restow.in_thread import EndlessError, in_thread
 
 #: Seconds.
 LONG = 60.0
@@ -15,7 +15,7 @@ LONG = 60.0
 
 @pytest.mark.asyncio
 async def test_the_result_comes_from_another_thread() -> None:
-    assert await off_loop(threading.get_ident, LONG) != threading.get_ident()
+    assert await in_thread(threading.get_ident, LONG) != threading.get_ident()
 
 
 @pytest.mark.asyncio
@@ -24,13 +24,13 @@ async def test_what_is_raised_there_is_raised_here() -> None:
         raise LookupError("no such node")
 
     with pytest.raises(LookupError, match="no such node"):
-        await off_loop(fail, LONG)
+        await in_thread(fail, LONG)
 
 
 @pytest.mark.asyncio
 async def test_the_loop_goes_on_meanwhile() -> None:
     asked = threading.Event()
-    waiting = asyncio.ensure_future(off_loop(asked.wait, LONG))
+    waiting = asyncio.ensure_future(in_thread(asked.wait, LONG))
     await asyncio.sleep(0)
     asked.set()
     assert await waiting
@@ -45,7 +45,7 @@ async def test_whoever_is_cancelled_does_not_wait_for_the_thread() -> None:
         asked.wait()
         ended.set()
 
-    waiting = asyncio.ensure_future(off_loop(compute, LONG))
+    waiting = asyncio.ensure_future(in_thread(compute, LONG))
     await asyncio.to_thread(begun.wait)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -64,7 +64,7 @@ async def test_what_comes_too_late_is_dropped() -> None:
         ended.set()
 
     with pytest.raises(EndlessError, match="within 60 s"):
-        await off_loop(compute, LONG)
+        await in_thread(compute, LONG)
     asked.set()
     assert ended.wait(10)
     await asyncio.sleep(1)

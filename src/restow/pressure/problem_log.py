@@ -1,4 +1,4 @@
-"""What is wrong, told when it begins and when it is over, and not in every interval between; and whether the API server answers."""
+"""Problems, logged once when they begin and once when they end; and whether the API server answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from restow.kube.duration import format_duration
 from restow.plain_text import printable, some
-from restow.pressure.samples import Asked, reasons_by_node, unmatched_instances
+from restow.pressure.samples import RuleResults, reasons_by_node, unmatched_instances
 from restow.pressure.situation import Criteria, Situation
 
 _MOST_NAMED: Final = 5
@@ -17,27 +17,27 @@ _MOST_NAMED: Final = 5
 _INTERVALS: Final = 3
 
 
-class Troubles:
-    """Remembers what was told; ``warn`` and ``say`` take sentences."""
+class ProblemLog:
+    """Logs a problem once, and once when it is solved."""
 
-    def __init__(self, warn: Callable[[str], None], say: Callable[[str], None]) -> None:
+    def __init__(self, warn: Callable[[str], None], info: Callable[[str], None]) -> None:
         self._warn = warn
-        self._say = say
-        #: What is told at the end, by what the trouble is about.
-        self._told: dict[str, str] = {}
+        self._info = info
+        #: The sentence to log when a problem is over, by the subject of the problem.
+        self._open: dict[str, str] = {}
 
-    def now(self, troubles: Mapping[str, tuple[str, str]]) -> None:
-        """Tell what is new of some troubles, and which are over; each has a sentence for its beginning and its end."""
-        for about, (begins, ends) in troubles.items():
-            if about not in self._told:
+    def update(self, problems: Mapping[str, tuple[str, str]]) -> None:
+        """Log each problem when it begins and when it ends; the two sentences say so."""
+        for about, (begins, ends) in problems.items():
+            if about not in self._open:
                 self._warn(begins)
-                self._told[about] = ends
-        for about in self._told.keys() - troubles.keys():
-            self._say(self._told.pop(about))
+                self._open[about] = ends
+        for about in self._open.keys() - problems.keys():
+            self._info(self._open.pop(about))
 
 
-class Status:
-    """Asked by ``/status``; ``interval`` is in seconds, times are the event loop's."""
+class DependencyStatus:
+    """When Prometheus and the API server last answered, for ``/status``; ``interval`` is in seconds."""
 
     def __init__(self, interval: float) -> None:
         self._most = _INTERVALS * interval
@@ -45,18 +45,18 @@ class Status:
         self._why: dict[str, str] = {}
 
     def expect(self, who: str) -> None:
-        """Somebody is asked from now on."""
+        """Expect answers of Prometheus or the API server from now on."""
         self._answered.setdefault(who, _now())
 
-    def heard(self, who: str, why_not: str) -> None:
-        """Somebody was asked: why there was no answer, empty if there was one."""
+    def note(self, who: str, why_not: str) -> None:
+        """Note an answer; or why there was none."""
         self.expect(who)
         self._why[who] = why_not
         if not why_not:
             self._answered[who] = _now()
 
     def trouble(self) -> str:
-        """Return who has not answered for three intervals, and why; empty if all have."""
+        """Return which of them has not answered for three intervals, and why; "" if both have."""
         now = _now()
         for who, at in self._answered.items():
             if now - at > self._most:
@@ -65,12 +65,12 @@ class Status:
         return ""
 
 
-def troubles_of(asked: Asked, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
-    """Return what keeps nodes from being judged, by what it is about."""
+def problems_of(asked: RuleResults, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
+    """Return the problems that keep nodes from being evaluated, by subject."""
     return dict([*_failures(asked, criteria), *_of_rules(asked, situation, criteria), *_unmatched(situation)])
 
 
-def _failures(asked: Asked, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
+def _failures(asked: RuleResults, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
     if asked.failures and not asked.any_answered:
         why = next(iter(asked.failures.values()))
         yield "Prometheus", (f"no query has an answer: {why}; {_meanwhile(criteria)}", "queries have answers again")
@@ -83,7 +83,7 @@ def _failures(asked: Asked, criteria: Criteria) -> Iterator[tuple[str, tuple[str
         )
 
 
-def _of_rules(asked: Asked, situation: Situation, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
+def _of_rules(asked: RuleResults, situation: Situation, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
     nodes = len(situation.nodes)
     for row, rule in enumerate(criteria.rules):
         name = printable(rule.name)
@@ -97,23 +97,23 @@ def _of_rules(asked: Asked, situation: Situation, criteria: Criteria) -> Iterato
             continue
         reasons = reasons_by_node(situation.joined[row])
         if len(reasons) == nodes:
-            told = f"rule {name}: no node has a value; try its query in Prometheus: {printable(rule.query)}"
-            yield f"values of {rule.name}", (told, f"rule {name}: nodes have values again")
+            sentence = f"rule {name}: no node has a value; try its query in Prometheus: {printable(rule.query)}"
+            yield f"values of {rule.name}", (sentence, f"rule {name}: nodes have values again")
         elif reasons:
             named = (f"{situation.nodes[position].name} ({why})" for position, why in reasons.items())
-            told = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {some(list(named), _MOST_NAMED)}"
-            yield f"some values of {rule.name}", (told, f"rule {name}: all nodes have a value")
+            sentence = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {some(list(named), _MOST_NAMED)}"
+            yield f"some values of {rule.name}", (sentence, f"rule {name}: all nodes have a value")
 
 
 def _unmatched(situation: Situation) -> Iterator[tuple[str, tuple[str, str]]]:
     if names := unmatched_instances(situation.joined):
-        told = f"instances that are no node of the cluster: {some(names, _MOST_NAMED)}"
-        yield "instances", (told, "all instances are nodes of the cluster")
+        sentence = f"instances that are no node of the cluster: {some(names, _MOST_NAMED)}"
+        yield "instances", (sentence, "all instances are nodes of the cluster")
 
 
 def _meanwhile(criteria: Criteria) -> str:
-    grace = format_duration(criteria.patience.grace)
-    then = "then they are removed" if criteria.patience.afterwards == "clear" else "and longer"
+    grace = format_duration(criteria.missing_data.grace)
+    then = "then they are removed" if criteria.missing_data.afterwards == "clear" else "and longer"
     return f"marks stay as they are for {grace}, {then}"
 
 

@@ -1,8 +1,8 @@
-"""Computations beside the event loop, each in a thread of its own.
+"""Computations in threads of their own, so that the event loop stays responsive.
 
-The threads of ``asyncio.to_thread`` are waited for when the loop ends. These are not: a descheduler that is told to stop
-while it decides has nothing to lose, and the kubelet waits for half a minute only. Nor can they be ended: one that goes on
-for ever takes half of the computing time of its process for as long as that lives.
+``asyncio.to_thread`` waits for its threads when the loop ends; this does not. A descheduler that is stopped while it
+decides loses nothing, and the kubelet grants only half a minute. A thread cannot be ended, though: one that never
+finishes costs half of its process's CPU time until the process exits.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 
 class EndlessError(Exception):
-    """A computation has not come to its end in time, and only a new process can go on."""
+    """A computation did not finish in time; only a new process helps."""
 
 
-async def off_loop(compute: Callable[[], T], seconds: float) -> T:
-    """What a function returns or raises, computed in a thread of its own; if cancelled, nobody waits for the thread.
+async def in_thread(compute: Callable[[], T], seconds: float) -> T:
+    """Return or raise what a function does in a thread of its own; cancelling does not wait for the thread.
 
-    EndlessError after so many seconds; what comes later is dropped.
+    EndlessError after ``seconds``; a later result is dropped.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -46,7 +46,7 @@ async def off_loop(compute: Callable[[], T], seconds: float) -> T:
     try:
         done, _ = await asyncio.wait((answer,), timeout=seconds)
     finally:
-        # Nobody asks any more for an answer that comes later.
+        # A later answer is dropped.
         answer.cancel()
     if not done:
         raise EndlessError(f"a decision did not finish within {seconds:.0f} s")

@@ -1,7 +1,7 @@
-"""What is made of files that somebody else replaces, such as certificates: made again as soon as they are others.
+"""Values made from files that may be replaced, such as certificates; made again when a file changes.
 
-Each access looks at the files, which costs one call of the operating system per file; no task watches anything. Files
-that cannot be used - one of a pair is written first - leave what was made before.
+Each access checks the files, which costs one system call per file; no task watches anything. While the files cannot be
+used (one of a pair is written first), the previous value stays.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ T = TypeVar("T")
 _Stamp = tuple[int, int, int]
 
 
-class Renewed(Generic[T]):
-    """Holds what ``make`` returns; the first call's OSError or InputError is raised, later ones are told to ``warn``, once each."""
+class ReloadingFile(Generic[T]):
+    """Holds what ``make`` returns; the first call raises OSError or InputError, later problems go to ``warn``, once each."""
 
     def __init__(
         self, files: Sequence[Path], make: Callable[[], T], warn: Callable[[str], None] = lambda _: None
