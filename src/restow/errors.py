@@ -23,6 +23,10 @@ class InputError(Exception):
         return "\n".join(problem_lines(self.sentences))
 
 
+class ClientError(Exception):
+    """An API server, Prometheus or another service does not answer, or refuses; one sentence for people. See ``client.errors``."""
+
+
 class OutOfRangeError(Exception):
     """A value that the API server accepts and int64 does not hold: the object that has it is left out, and nothing else."""
 

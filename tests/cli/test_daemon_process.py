@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.cli.daemon_process import run_daemon
-from restow.client.errors import ClientError
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.in_thread import EndlessError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from restow.cli.operating import Operating
-from restow.client.errors import ClientError
+from restow.errors import ClientError
 from restow.operator import watches
 
 HERE = Path(watches.__file__).parent

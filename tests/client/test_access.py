@@ -9,8 +9,8 @@ import pytest
 
 from client.double import Answer, Double, a_status, an_answer
 from restow.client.access import AccessReviews
-from restow.client.errors import ClientError
 from restow.client.transport import Api
+from restow.errors import ClientError
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

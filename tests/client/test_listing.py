@@ -7,11 +7,12 @@ import asyncio
 import pytest
 
 from client.double import Answer, Double, a_list, a_status, an_answer, an_api
-from restow.client.errors import ClientError, Gone, MalformedReply
+from restow.client.errors import Gone, MalformedReply
 from restow.client.listing import Page, Selection, all_objects, pages, readable_objects
 from restow.client.rate_limit import TokenBucket
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.kube.objects.unreadable import ObjectName, Unreadable
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

@@ -14,10 +14,9 @@ import pytest_asyncio
 from client.double import Answer as Reply
 from client.double import Double, a_double, an_answer
 from restow.client.connection import open_session
-from restow.client.errors import ClientError
 from restow.client.prometheus import QueryError, VectorSample, WrongFormError, prometheus_endpoint, query, query_history
 from restow.client.transport import Api
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 
 pytestmark = pytest.mark.asyncio
 

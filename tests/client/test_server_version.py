@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from restow.client.errors import ApiError, ClientError, Forbidden
+from restow.client.errors import ApiError, Forbidden
 from restow.client.server_version import minor_of, server_minor
+from restow.errors import ClientError
 
 
 class Server:

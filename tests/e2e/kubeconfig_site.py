@@ -21,9 +21,8 @@ from e2e.binaries import tool
 from e2e.kubeconfig_cases import BETA, EXEC, Kubeconfigs
 from e2e.recorder import AUTHORITY, Recorder, Seen
 from restow.client.connection import find_endpoint, open_session
-from restow.client.errors import ClientError
 from restow.client.transport import Api, Call
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 
 _CLIENT, _OTHER = AUTHORITY.issue_cert("me-1", common_name="me-1"), trustme.CA()
 _CHAIN, _KEY = _CLIENT.cert_chain_pems[0].bytes(), _CLIENT.private_key_pem.bytes()

@@ -15,8 +15,8 @@ from builders import Object
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from builders.operator_scenes import DEPLOYMENT, RESOURCE, Scene
 from deploy.manifests import granted
-from restow.client.errors import ClientError, Forbidden
-from restow.errors import InputError
+from restow.client.errors import Forbidden
+from restow.errors import ClientError, InputError
 from restow.operator import resource
 from restow.operator.desired import desired
 from restow.operator.resource import NAMESPACE

@@ -14,9 +14,8 @@ import pytest_asyncio
 from builders.json_patches import patched_taints
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler, an_object
 from client.double import Double, a_double, a_status, an_answer, an_api
-from restow.client.errors import ClientError
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.operator.desired import desired
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import LOOK, SoftTainting, keys_of, node_states, read_policy, tainting_policy

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from builders.json_patches import patched_taints
 from client.double import Double, a_status, an_answer
-from restow.client.errors import BadRequest, ClientError
+from restow.client.errors import BadRequest
+from restow.errors import ClientError
 from restow.operator.soft_taints import (
     APPROPRIATE,
     EFFECT,

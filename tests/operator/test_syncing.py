@@ -9,7 +9,8 @@ import pytest
 from builders import Object
 from builders.kubedeschedulers import an_object
 from builders.operator_scenes import BINDING, CONFIG, DEPLOYMENT, PLAN, RESOURCE, Scene
-from restow.client.errors import ClientError, Forbidden, NotFound, NotPermitted
+from restow.client.errors import Forbidden, NotFound, NotPermitted
+from restow.errors import ClientError
 from restow.operator.resource import NAMESPACE
 from restow.operator.rules import SINGLETON
 from restow.operator.syncing import sync

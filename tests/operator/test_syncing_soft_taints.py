@@ -9,8 +9,9 @@ import pytest
 
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi
-from restow.client.errors import ClientError, Forbidden
+from restow.client.errors import Forbidden
 from restow.client.leadership import always
+from restow.errors import ClientError
 from restow.operator.applying import Writing
 from restow.operator.objects import LABELS
 from restow.operator.resource import NAMESPACE

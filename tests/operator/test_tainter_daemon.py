@@ -11,7 +11,7 @@ from msgspec import structs
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from builders.policies import PLUGINS
 from client.double import a_double, an_answer, an_api
-from restow.client.errors import ClientError
+from restow.errors import ClientError
 from restow.live.prometheus import PrometheusUsage
 from restow.operator.desired import desired
 from restow.operator.tainter_daemon import node_usage

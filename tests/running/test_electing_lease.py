@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from restow.client.errors import ClientError, Unreachable
+from restow.client.errors import Unreachable
 from restow.client.leader_election import Election
 from restow.client.leadership import Permit
 from restow.client.leases import Lease, LeaseSpec, micro_time
+from restow.errors import ClientError
 from restow.running import electing
 from restow.running.electing import holder_of, under_lease
 from running.test_electing import Store, clock

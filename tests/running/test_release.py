@@ -6,7 +6,7 @@ import pytest
 
 from builders import a_node, a_pod
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
-from restow.client.errors import ClientError
+from restow.errors import ClientError
 from restow.running.release import Released, release_all
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

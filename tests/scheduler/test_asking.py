@@ -12,8 +12,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from restow.client.errors import ClientError
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.running.https import https
 from restow.running.settings import HttpsSettings
 from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits

@@ -54,7 +54,7 @@ class Applied:
         return self._result.summary
 
     def to_json(self) -> bytes:
-        """The document of ``restow apply -o json``."""
+        """The document of ``restow apply PLAN -o json``."""
         return indented_json(self._result) + b"\n"
 
     def __repr__(self) -> str:

@@ -29,11 +29,11 @@ class Explanation:
     name: str
     #: Sentences about the input and the plan.
     warnings: tuple[str, ...]
-    #: Everything, with the fields of ``restow explain -o json``.
+    #: Everything, with the fields of ``restow explain pod NAMESPACE/NAME -o json``.
     document: PodExplanation | NodeExplanation
 
     def to_json(self) -> bytes:
-        """The document of ``restow explain -o json``."""
+        """The document of ``restow explain pod NAMESPACE/NAME -o json``."""
         return render_explanation(self.document)
 
     def __str__(self) -> str:

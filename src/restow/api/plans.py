@@ -92,7 +92,7 @@ class Plan:
         return self._written("html")
 
     def apply(self, *, dry_run: bool = False, lease: str | None = "kube-system/descheduler") -> Applied:
-        """Carry out the plan on the live cluster that it was made of, as ``restow apply --yes``; asks nothing.
+        """Carry out the plan on the live cluster that it was made of, as ``restow apply PLAN --yes``; asks nothing.
 
         Each move is decided again before it is made; the result says of each what became of it. ``lease`` is the one
         that ``restow run`` holds; None takes none, and then replacements are not steered. InputError for a plan that was

@@ -14,14 +14,13 @@ from restow.application.feedback import Feedback
 from restow.application.named_files import NamedFile
 from restow.application.saved_plans import check_agreement, read_order
 from restow.client.connection import connect
-from restow.client.errors import ClientError
 from restow.client.leadership import Permit, always
 from restow.client.leases import LeaseLock
 from restow.client.transport import Api
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.plan_cluster import foreign_cluster
 from restow.descheduling.weaker_protections import weaker_protections
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.executing.outcomes import Outcome
 from restow.executing.releasing import unthrottled
 from restow.executing.surroundings import ApiEvictions

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from restow.client import objects
 from restow.client.connection import connect
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import NotFound
 from restow.client.resources import RESOURCES
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
 from restow.plain_text import printable
 from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits

@@ -12,8 +12,8 @@ from typing import Any, Final
 from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import key_pair
 from restow.cli.server_flags import ServerFlags
-from restow.client.errors import ClientError
 from restow.client.leadership import Timing
+from restow.errors import ClientError
 from restow.in_thread import EndlessError
 from restow.kube.duration import SECOND
 from restow.running.log_lines import hear_libraries

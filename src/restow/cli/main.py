@@ -81,7 +81,7 @@ def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[Sequence[str],
             return [f"restow failed: {error.strerror or error}"], FAILED
         case MemoryError():
             return ["restow failed: there is not enough memory for this input"], FAILED
-    from restow.client.errors import ClientError
+    from restow.errors import ClientError
 
     if isinstance(error, ClientError):
         return [f"restow failed: {error}"], FAILED

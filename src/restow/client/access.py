@@ -17,10 +17,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from restow.client.errors import ClientError, Forbidden, missing_right
+from restow.client.errors import Forbidden, missing_right
 from restow.client.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
 from restow.client.server_time import boot_clock
 from restow.client.transport import Api, Call, decoded
+from restow.errors import ClientError
 
 #: Seconds for which an answer counts, and how many are kept.
 _KEPT_FOR: Final = 10.0

@@ -18,7 +18,6 @@ from restow.client import objects
 from restow.client.back_off import patiently
 from restow.client.errors import (
     ApiError,
-    ClientError,
     Conflict,
     Forbidden,
     NoCredentials,
@@ -31,6 +30,7 @@ from restow.client.leadership import Permit
 from restow.client.objects import PatchKind
 from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api, Call
+from restow.errors import ClientError
 
 _PODS: Final = RESOURCES["Pod"]
 _CLAIMS: Final = RESOURCES["PersistentVolumeClaim"]

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.client.errors import ClientError, Forbidden, missing_right
+from restow.client.errors import Forbidden, missing_right
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Call, decoded
+from restow.errors import ClientError
 from restow.kube import nulls
 from restow.kube.kinds import API_VERSIONS
 from restow.kube.objects import OwnerReference, Pod

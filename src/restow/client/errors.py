@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from restow.client.resources import ApiResource
 from restow.client.server_time import http_date
+from restow.errors import ClientError
 from restow.kube.excerpts import LONGEST, excerpt
 
 #: The server's own sentence names the user.
@@ -43,10 +44,6 @@ class Status(Struct, frozen=True, gc=False):
     details: _Details | None = None
     #: What Prometheus calls the message.
     error: str = ""
-
-
-class ClientError(Exception):
-    """Something went wrong between here and the API server; the message is one sentence for people."""
 
 
 class Unreachable(ClientError):

@@ -18,7 +18,6 @@ from typing import Any
 
 from restow.client.back_off import STREAMS
 from restow.client.errors import (
-    ClientError,
     Gone,
     MalformedReply,
     NoCredentials,
@@ -32,6 +31,7 @@ from restow.client.listing import EVERYTHING, Selection, pages
 from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.client.watching import Bookmark, Deleted, Watched, watch
+from restow.errors import ClientError
 
 #: A stream that ends sooner (seconds) and brought nothing counts as a failure.
 _TOO_SHORT = 1.0

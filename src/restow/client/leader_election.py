@@ -21,10 +21,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from restow.client.errors import ClientError
 from restow.client.leadership import DESCHEDULER, JITTER, Leadership, Timing
 from restow.client.leases import Lease, LeaseSpec, Lock, micro_time
 from restow.client.server_time import Clock, boot_clock
+from restow.errors import ClientError
 
 T = TypeVar("T")
 

@@ -17,9 +17,10 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from restow.client.back_off import REQUESTS
-from restow.client.errors import ClientError, Gone, MalformedReply
+from restow.client.errors import Gone, MalformedReply
 from restow.client.resources import ApiResource
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.kube import nulls
 from restow.kube.objects.unreadable import DECODING_ERRORS, Unreadable, decode_or_name
 

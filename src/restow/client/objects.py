@@ -8,10 +8,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from restow.client.errors import BadRequest, ClientError, Conflict
+from restow.client.errors import BadRequest, Conflict
 from restow.client.leadership import Permit
 from restow.client.resources import ApiResource
 from restow.client.transport import Api, Call, decoded
+from restow.errors import ClientError
 from restow.kube import nulls
 
 T = TypeVar("T")

@@ -17,11 +17,11 @@ from msgspec import Raw, Struct
 
 from restow.client import bodies
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
-from restow.client.errors import ApiError, BadRequest, ClientError
+from restow.client.errors import ApiError, BadRequest
 from restow.client.proxies import is_http, proxy_for, split_user
 from restow.client.transport import Api
 from restow.client.trust import Certificate, Trust
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.numbers import parse_float
 from restow.redaction import without_password

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from restow.client.errors import ClientError
 from restow.client.transport import Api
+from restow.errors import ClientError
 
 _VERSION: Final = re.compile(r"v1\.([0-9]{1,4})(?![0-9])", re.ASCII)
 

@@ -23,7 +23,6 @@ from restow.client import bodies
 from restow.client.back_off import REQUESTS
 from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import (
-    ClientError,
     MalformedReply,
     NotPermitted,
     ServerTrouble,
@@ -36,6 +35,7 @@ from restow.client.errors import (
 from restow.client.leadership import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
 from restow.client.server_time import ServerTime
+from restow.errors import ClientError
 from restow.kube.excerpts import LONGEST, excerpt
 from restow.redaction import without_secrets
 

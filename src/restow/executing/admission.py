@@ -17,13 +17,14 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from restow.client.errors import ClientError, Forbidden, missing_right
+from restow.client.errors import Forbidden, missing_right
 from restow.client.following import Changed, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import Selection
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.descheduling.steering import can_be_named
+from restow.errors import ClientError
 from restow.executing.steering import CONFIG_MAP
 from restow.kube import nulls
 from restow.kube.objects import ConfigMap, OwnerReference, SchedulingGate

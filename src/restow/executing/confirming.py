@@ -15,11 +15,11 @@ import msgspec
 
 from restow.client import eviction
 from restow.client.dry_creation import created, read_whole, why_refused
-from restow.client.errors import ClientError, Forbidden, NotFound
+from restow.client.errors import Forbidden, NotFound
 from restow.client.transport import Api
 from restow.cluster.pod_classes import Aspect, columns_of
 from restow.cluster.pod_store import PodStore
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.kube import nulls

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from restow.client import objects
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import NotFound
 from restow.client.leader_election import Election
 from restow.client.leadership import Permit, Timing
 from restow.client.objects import PatchKind, adding_taint, is_outdated, removing_taint
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
+from restow.errors import ClientError
 from restow.executing.settings import Clock, elapsed
 from restow.kube.taints import FENCE
 

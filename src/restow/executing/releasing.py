@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from restow.client import objects
-from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.errors import Conflict, NotFound
 from restow.client.objects import PatchKind
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.cluster.pods_now import PodNow
+from restow.errors import ClientError
 from restow.executing.settings import elapsed
 
 #: Seconds that a request of steering may take: a pod waits for it.

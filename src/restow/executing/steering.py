@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from restow.client import objects
-from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
+from restow.client.errors import Conflict, NotFound, NotPermitted
 from restow.client.leadership import Permit
 from restow.client.objects import PatchKind
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
+from restow.errors import ClientError
 from restow.executing.releasing import release
 from restow.executing.settings import elapsed
 from restow.executing.task import Task

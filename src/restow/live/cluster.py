@@ -16,7 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
+from restow.client.errors import ApiError, Forbidden, NotFound
 from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
@@ -27,6 +27,7 @@ from restow.cluster.nodes import NodeRow
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
+from restow.errors import ClientError
 from restow.kube.objects import NodeMetrics, OwnerReference
 from restow.live.kinds import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn

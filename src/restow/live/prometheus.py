@@ -22,13 +22,12 @@ from msgspec import Struct
 from restow.client import objects
 from restow.client.connection import SERVICE_ACCOUNT, open_session
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile, bearer
-from restow.client.errors import ClientError
 from restow.client.prometheus import Authorities, InstantVector, WrongFormError, query, query_history, server_at
 from restow.client.proxies import is_http
 from restow.client.resources import SECRETS
 from restow.client.transport import Api
 from restow.cluster.usage_samples import NO_USAGE, QueryResult, UsageQuery, no_client, query_result
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.kube.duration import SECOND
 from restow.kube.excerpts import excerpt
 from restow.policies.policy import PROMETHEUS, Policy, Prometheus, SecretReference, UsageSettings, prometheus_of

@@ -8,11 +8,12 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
-from restow.client.errors import ClientError, Forbidden, NotFound, ServerTrouble
+from restow.client.errors import Forbidden, NotFound, ServerTrouble
 from restow.client.listing import EVERYTHING, Selection, pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.left_out import Sink, add_page
+from restow.errors import ClientError
 from restow.live.kinds import CUSTOM, METRICS, REQUIRED, refusal_sentence
 
 

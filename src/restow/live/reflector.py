@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.client.back_off import BackOff
-from restow.client.errors import ClientError
 from restow.client.resources import RESOURCES
 from restow.cluster.left_out import ObjectKey, sentence
 from restow.cluster.snapshot import ClusterStore
+from restow.errors import ClientError
 from restow.live.kinds import REQUIRED
 
 #: For kinds that are refused: roles may be changed at any time, and are not known yet while an API server starts.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from restow.client import objects
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import NotFound
 from restow.client.transport import Api
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.descheduling.node_utilization.queried import whole_percents
@@ -22,7 +22,7 @@ from restow.descheduling.node_utilization.thresholds import is_above, is_below
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs, limits
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.kube.labels import parse_selector
 from restow.operator.objects import KUBEDESCHEDULERS
 from restow.operator.reading import resource_of

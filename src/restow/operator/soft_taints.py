@@ -15,11 +15,12 @@ from typing import Any, Final
 from msgspec import Struct, structs
 
 from restow.client import objects
-from restow.client.errors import BadRequest, ClientError, Conflict, NotFound
+from restow.client.errors import BadRequest, Conflict, NotFound
 from restow.client.listing import readable_objects
 from restow.client.objects import PatchKind, adding_taint, removing_taint
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.errors import ClientError
 
 _PREFIX: Final = "nodeutilization.descheduler.openshift.io"
 #: Of a node with appropriate utilization, if others are used less; and of an overutilized node, which has both.

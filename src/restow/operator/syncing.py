@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client import objects
-from restow.client.errors import ApiError, ClientError, NotFound, NotPermitted
+from restow.client.errors import ApiError, NotFound, NotPermitted
 from restow.client.listing import all_objects
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
 from restow.operator.applying import MANAGER, Key, Writing, apply_all, made_objects, remove_all, stop_all

@@ -11,10 +11,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
-from restow.client.errors import ClientError
 from restow.cluster.usage_samples import UsageQuery
 from restow.descheduling.framework import StrategyError
 from restow.descheduling.node_utilization.queried import figures_of
+from restow.errors import ClientError
 from restow.live.prometheus import PrometheusUsage
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import SoftTainting

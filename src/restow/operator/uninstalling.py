@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.client import objects
-from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.errors import Conflict, NotFound
 from restow.client.objects import PatchKind
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.operator import inventory
 from restow.operator.inventory import Item, resource_of_item
 from restow.operator.objects import KUBEDESCHEDULERS

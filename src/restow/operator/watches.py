@@ -14,9 +14,10 @@ from typing import Any, Final, cast
 import aiohttp
 import kopf
 
-from restow.client.errors import ClientError, NoCredentials
+from restow.client.errors import NoCredentials
 from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import TIME_OUT, Api
+from restow.errors import ClientError
 from restow.operator.objects import KUBEDESCHEDULERS, SELECTOR, WRITTEN
 from restow.operator.resource import NAME
 from restow.operator.syncing import FINALIZER

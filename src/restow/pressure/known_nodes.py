@@ -14,11 +14,12 @@ from typing import Final
 from msgspec import structs
 
 from restow.client.back_off import BackOff
-from restow.client.errors import ClientError, Forbidden, missing_right
+from restow.client.errors import Forbidden, missing_right
 from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import all_objects
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.kube.objects import Unreadable
 from restow.plain_text import printable
 from restow.pressure.nodes import MarkedNode, without_other_managers

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.client.errors import ClientError
 from restow.client.prometheus import InstantVector, VectorSample, query
 from restow.client.transport import Api
 from restow.cluster.amounts import LARGEST
 from restow.cluster.usage_history import SampleSeries
+from restow.errors import ClientError
 from restow.pressure.rules import Rule
 
 #: Seconds after which a sample is stale, as in Prometheus itself.

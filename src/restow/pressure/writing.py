@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.errors import Conflict, NotFound
 from restow.client.leadership import Permit
 from restow.client.objects import is_outdated
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.pressure.known_nodes import refusal
 from restow.pressure.marking import (
     FIELD_MANAGER,

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.connection import connect
-from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.executing.admission import PATH as STEER
 from restow.executing.confirming import ConfirmedEvictions
 from restow.executing.deciding import CycleRules

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.errors import ClientError
 from restow.client.leader_election import Election, lead, new_identity
 from restow.client.leadership import Leadership, Permit, Timing, always
 from restow.client.leases import Lease, LeaseLock
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import nearest_time
 from restow.running import log_lines

@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
-from restow.client.errors import ClientError
 from restow.client.leader_election import Election, new_identity
 from restow.client.leadership import Permit
 from restow.client.leases import LeaseLock
 from restow.client.resources import LEASES, RESOURCES
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
+from restow.errors import ClientError
 from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow
 from restow.executing.releasing import unthrottled
 from restow.executing.settings import elapsed

@@ -14,9 +14,10 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.errors import ClientError, Forbidden, NotFound, missing_right
+from restow.client.errors import Forbidden, NotFound, missing_right
 from restow.client.resources import ACCESS_REVIEWS, MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS, ApiResource
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.executing.admission import PATH
 from restow.executing.steering import CONFIG_MAP
 from restow.running.webhook import Webhook

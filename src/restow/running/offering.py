@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import NotFound
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.executing.fencing import Fencing
 from restow.executing.steering import CONFIG_MAP, Steering
 from restow.kube.taints import FENCE

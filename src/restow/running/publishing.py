@@ -19,13 +19,13 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
 from restow.descheduling.cycle import plugins_in_order
 from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
+from restow.errors import ClientError
 from restow.executing.deciding import CycleDecision, CycleRules
 from restow.in_thread import in_thread
 from restow.kube.duration import SECOND

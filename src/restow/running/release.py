@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.errors import Conflict, NotFound
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import ClusterStore
+from restow.errors import ClientError
 from restow.executing.fencing import remove
 from restow.executing.releasing import for_each, release
 from restow.executing.steering import CONFIG_MAP, clear

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Final
 
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import NotFound
 from restow.client.leadership import Permit
 from restow.client.listing import Selection
 from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterStore
+from restow.errors import ClientError
 from restow.executing.fencing import Fencing
 from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing, unthrottled
 from restow.executing.steering import Steering

@@ -18,12 +18,12 @@ import msgspec
 
 from restow.client.connection import find_endpoint, open_session
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile
-from restow.client.errors import ApiError, ClientError, Forbidden, NotFound, ServerTrouble, Unauthorized, Unreachable
+from restow.client.errors import ApiError, Forbidden, NotFound, ServerTrouble, Unauthorized, Unreachable
 from restow.client.prometheus import Authorities, server_at
 from restow.client.proxies import is_loopback
 from restow.client.transport import Api, Call, decoded
 from restow.client.trust import Trust
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation

@@ -12,12 +12,13 @@ from typing import Final
 
 from restow.client.back_off import BackOff
 from restow.client.binding import BindingRefused, BindingUnanswered, Bound, Elsewhere, ObjectRef, Outcome, PodGone, bind
-from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
+from restow.client.errors import Conflict, NotFound, NotPermitted
 from restow.client.leadership import Permit
 from restow.client.objects import find
 from restow.client.pod_status import Said, StatusChange, preempt, scheduler_error, unschedulable, write_status
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.live.cluster import LiveCluster
 from restow.scheduler.attempts import FailedAttempt, RunningAttempt
 from restow.scheduler.observing import AttemptObserver

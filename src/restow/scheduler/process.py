@@ -22,9 +22,9 @@ from aiohttp import web
 
 from restow.client.access import AccessReviews
 from restow.client.binding import BindingRefused, BindingUnanswered, Bound, ObjectRef, Outcome
-from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.transport import Api
+from restow.errors import ClientError
 from restow.live.cluster import WatchEndedError
 from restow.running.background import told_to_stop
 from restow.running.connecting import connected

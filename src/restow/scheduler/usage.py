@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.errors import ClientError
 from restow.client.transport import Api
 from restow.cluster.recent_usage import RecentUsage, with_sample
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage import node_usage, time_of
+from restow.errors import ClientError
 from restow.kube.excerpts import described
 from restow.kube.timestamps import SECOND
 from restow.live.reading import read_kinds

@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from restow.client import objects
 from restow.client.binding import ObjectRef, claim_volume, select_node
-from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.snapshot import Key
+from restow.errors import ClientError
 from restow.kube.objects import ObjectReference, PersistentVolumeClaim
 from restow.live.cluster import LiveCluster
 from restow.scheduling.volumes.reservations import Reservation
