@@ -43,7 +43,9 @@ _Lease = Annotated[
 ]
 _NoLease = Annotated[
     bool,
-    Parameter(show_default=False, help="Take no lease, whoever holds it. Then replacements are not steered."),
+    Parameter(
+        show_default=False, help="Take no lease, even if another process holds it. Then replacements are not steered."
+    ),
 ]
 
 
