@@ -28,11 +28,12 @@ test: $(VENV)/developing                ## All tests but those of oracle and e2e
 fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))
 
-check: $(VENV)/developing               ## Formatting, lint, types, architecture.
+check: $(VENV)/developing               ## Formatting, lint, types, architecture, plain words.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/prose.py
 
 fix: $(VENV)/developing                 ## Format and repair what can be repaired.
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,6 @@
 """How plain the prose is: words of a private dialect for every 1,000 words of docstrings, comments and pages, room by room.
 
-    python tests/prose.py            each room and its rate; exit status 1 if one is above the limit
+    python tests/prose.py            the rooms above the limit, and exit status 1 if there are any
     python tests/prose.py --show src/restow/live    each sentence of a room that holds such a word
 
 Such words are correct English, and yet nobody of this field says them: they make a reader guess. Plain words take their place.
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-#: Words of the dialect for every 1,000 words.
+#: The most words of the dialect for every 1,000 words.
 LIMIT: Final = 3.0
 #: They stand alone: "told", not "untold".
 DIALECT: Final = re.compile(
@@ -93,17 +93,20 @@ def show(folder: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the rate of each room, or the places of a folder."""
+    """Print the rooms above the limit, or the places of a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--show", metavar="FOLDER", type=Path, help="print each place in a folder or file instead")
+    parser.add_argument("--show", metavar="FOLDER", type=Path, help="print each such word in a folder or file instead")
     folder = parser.parse_args().show
     if folder is not None:
         print("\n".join(show(folder)))
         return 0
     rates = {room: rate_of(paths) for room, paths in rooms().items()}
-    for room, (rate, words) in rates.items():
-        print(f"{room:14}{rate:6.1f} of 1,000 words ({words:,} in all)")
-    return int(any(rate > LIMIT for rate, _ in rates.values()))
+    above = {room: rate for room, (rate, _) in rates.items() if rate > LIMIT}
+    for room, rate in above.items():
+        print(f"{room}: {rate:.1f} of 1,000 words are of the dialect; tests/prose.py --show prints them")
+    words = sum(number for _, number in rates.values())
+    print(f"Prose: {len(rates)} rooms, {words:,} words; {len(above)} rooms above {LIMIT} of 1,000")
+    return int(bool(above))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What authors of strategies, scheduler plugins, usage sources, outputs and kinds of groups import; it stays as it is.
+"""The stable import for authors of strategies, scheduler plugins, usage sources, outputs and kinds of groups.
 
-Names keep their meaning within a major version (docs/reference/stability.md). Each is loaded when it is used, so that a
-strategy does not load what renders plans.
+Names keep their meaning within a major version (docs/reference/stability.md). Each name is loaded on first use, so that a
+strategy does not load the code that renders plans.
 """
 
 from __future__ import annotations

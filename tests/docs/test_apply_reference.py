@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.fields import fields_of
 from docs.pages import rows, section, text_of
 from restow.policies.codes import AppliedResult, OutcomeCode
-from restow.reporting.apply_table import ApplyResult
+from restow.reporting.apply_result import ApplyResult
 
 PAGE = text_of("docs/reference/apply-json.md")
 

@@ -15,7 +15,8 @@ from builders.plans import SMALL_LOADS, a_clearance, a_move, a_report, a_steered
 from restow.descheduling.plan import Move
 from restow.descheduling.replaying import RefusedMove
 from restow.executing.ledger import AppliedMove
-from restow.reporting.apply_table import ApplyResult, apply_result, print_promise, print_result
+from restow.reporting.apply_result import ApplyResult, apply_result
+from restow.reporting.apply_table import print_promise, print_result
 from restow.running.applying import Promise
 
 MOVES = (

@@ -1,4 +1,4 @@
-"""Carrying out a plan without a terminal: nobody is asked, and warnings are kept."""
+"""Apply a plan without a terminal: ask no question, and collect warnings."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _MOVES: Final[Columns] = {
 
 @dataclass(slots=True, frozen=True, repr=False)
 class Applied:
-    """What became of each move of a plan."""
+    """The outcome of each move of a plan."""
 
-    #: Sentences that a person should read, such as what was in the way.
+    #: Warnings, one sentence each, such as why a move was not possible.
     warnings: tuple[str, ...]
-    #: Whether all that held was done as planned.
+    #: Whether all moves that still held were made as planned.
     is_kept: bool
     _result: ApplyResult
 

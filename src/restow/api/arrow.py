@@ -220,14 +220,14 @@ def _release_stream(stream: Any) -> None:
 
 
 def _destroy(capsule: Any) -> None:
-    """The reader may have moved the stream out of the capsule, or never have looked."""
+    """Release the stream, unless the reader has moved it out of the capsule."""
     address = _pointer_in(capsule, _STREAM)
     stream = _streams.pop(address, None)
     if stream is not None and stream.release:
         stream.release(ctypes.byref(stream))
 
 
-#: For as long as the process lasts: readers call them whenever they like.
+#: Kept alive as long as the process, because readers may call them at any time.
 _GET_SCHEMA: Final = _GetSchema(_get_schema)
 _GET_NEXT: Final = _GetNext(_get_next)
 _GET_LAST_ERROR: Final = _GetLastError(_get_last_error)

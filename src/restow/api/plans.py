@@ -94,9 +94,9 @@ class Plan:
     def apply(self, *, dry_run: bool = False, lease: str | None = "kube-system/descheduler") -> Applied:
         """Carry out the plan on the live cluster that it was made of, as ``restow apply PLAN --yes``; asks nothing.
 
-        Each move is decided again before it is made; the result says of each what became of it. ``lease`` is the one
-        that ``restow run`` holds; None takes none, and then replacements are not steered. InputError for a plan that was
-        not made of a live cluster, ClientError where nothing could be begun.
+        Each move is decided again before it is made; the result has the outcome of each. ``lease`` is the one that
+        ``restow run`` holds; with None no lease is taken, and replacements are not steered. InputError for a plan that
+        was not made of a live cluster, ClientError if nothing could be begun.
         """
         from restow.application import own_loop
 

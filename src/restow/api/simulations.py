@@ -1,4 +1,4 @@
-"""What becomes of a cluster in virtual time, as a value."""
+"""Simulate a cluster in virtual time, and return the result as a value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FRAME: Final = '<iframe srcdoc="{}" style="width: 100%; height: 32em; border: 1
 
 @dataclass(slots=True, frozen=True, repr=False)
 class Simulation:
-    """A run in virtual time: what was expected, what was evicted, and what came of it."""
+    """The result of a run in virtual time: expectations, evictions and a summary."""
 
     #: Sentences about the scenario and the policy.
     warnings: tuple[str, ...]
@@ -59,7 +59,7 @@ class Simulation:
 
     @property
     def evictions(self) -> Rows[MadeEviction]:
-        """The pods that were evicted, and what became of each."""
+        """The evicted pods, each with the node of its replacement."""
         return Rows("evictions", self._result.evictions, _EVICTIONS)
 
     @property

@@ -77,14 +77,14 @@ class ApplyRequest:
 
 
 class Audience(Feedback, Protocol):
-    """Who sees what is going to be done, agrees to it, and watches it."""
+    """The user's side of an apply: sees the plan, agrees to it, and watches it."""
 
     def show(self, promise: Promise, plan: str, age: int, server: str) -> None:
         """Show what of a plan holds: ``age`` is in seconds, ``server`` the host and port of the API server."""
         ...
 
     async def agrees(self, moves: int) -> bool:
-        """Whether so many moves may be carried out."""
+        """Whether the user agrees to this number of moves."""
         ...
 
     def watching(self, application: Application, log: Log) -> AbstractContextManager[Callable[[Outcome], None]]:
@@ -94,7 +94,7 @@ class Audience(Feedback, Protocol):
 
 @dataclass(slots=True, frozen=True)
 class ApplyOutcome:
-    """What became of a plan."""
+    """The outcome of an applied plan."""
 
     result: ApplyResult
     #: Whether all that was promised was done.
@@ -140,14 +140,14 @@ class Session:
     lease: str
 
     async def run(self) -> ApplyOutcome:
-        """Do it."""
-        # Only what somebody should look at.
+        """Apply the plan."""
+        # Only warnings and errors.
         log = Log(_Sentences(self.audience), "sentences", verbosity=-1)
         asked = (self.request.kubeconfig, self.request.context)
         async with connect(*asked) as watching, connect(*asked) as api:
             api.server_time = watching.server_time
             self.audience.warn(api.endpoint.warnings)
-            # The lists would be waited for; here it shows at once whether there is anybody.
+            # Fails at once if the API server does not answer; the lists would wait for it.
             minor = await check_version(watching, log)
             async with live_cluster(watching, kinds_of(self.order.policy), warn=log.warning) as live:
                 live.server_minor = minor
@@ -184,7 +184,7 @@ class Session:
             raise ClientError(f"{held}; stop it first, or use --no-lease, with which nothing is steered")
 
     async def _carry_out(self, application: Application, lock: LeaseLock, log: Log) -> None:
-        """Whatever happens is in the ledger afterwards."""
+        """Evict under the lease; the ledger records each outcome."""
         with self.audience.watching(application, log) as show:
 
             async def work(permit: Permit) -> None:

@@ -111,7 +111,7 @@ def _give(pipe: Connection, number: int) -> None:
 
 
 def _gathered(count: int, pipes: list[Connection], tick: Callable[[int], None]) -> list[Future]:
-    """Give each process a run whenever it has none, until all runs are made."""
+    """Give each idle process the next run until all runs are done."""
     waiting = iter(range(count))
     found: dict[int, Future] = {}
     over = [0] * count

@@ -12,9 +12,9 @@ from restow.sources.synthetic import generate, write_list
 
 
 def generated(profile: str, nodes: int, pods: int, seed: int) -> LoadedCluster:
-    """Make a cluster up and read it; InputError as ``generate``.
+    """Generate a cluster and read it; InputError as ``generate``.
 
-    Its source is a dump in the folder for temporary files. The caller deletes it when nobody simulates from it any more.
+    Its source is a dump in the folder for temporary files. The caller deletes it when no simulation needs it any more.
     """
     objects = generate(profile, nodes, pods, seed)
     with NamedTemporaryFile(prefix="restow-", suffix=".json", delete=False) as file:

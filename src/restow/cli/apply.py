@@ -43,7 +43,9 @@ _Lease = Annotated[
 ]
 _NoLease = Annotated[
     bool,
-    Parameter(show_default=False, help="Take no lease, whoever holds it. Then replacements are not steered."),
+    Parameter(
+        show_default=False, help="Take no lease, even if another process holds it. Then replacements are not steered."
+    ),
 ]
 
 
@@ -121,5 +123,5 @@ def _apply(request: ApplyRequest, output: Literal["table", "json"], *, yes: bool
 
 
 def _can_ask(request: ApplyRequest) -> bool:
-    """Whether there is somebody to ask; the plan may come from where answers would."""
+    """Whether a terminal can answer a question; not if the plan comes from standard input."""
     return STDIN not in (request.plan, request.policy) and sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""The terminal of ``restow apply``: shows what is going to be done, asks, and shows what happens: lines, and a bar."""
+"""The terminal of ``restow apply``: show the plan, ask, and show the progress in lines and a bar."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class TerminalAudience(Terminal):
-    """Shows, asks and tells of progress; an ``Audience``."""
+    """The ``Audience`` at a terminal: shows the plan, asks, and shows progress."""
 
     def __init__(self, *, asks: bool, has_stdout: bool) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ def _outcomes(moves: int) -> Iterator[Callable[[Outcome], None]]:
 
 
 def _lines(outcome: Outcome) -> list[str]:
-    """What is said of an event: nothing of those that only lead to another one."""
+    """The lines about an outcome; none for one that only precedes another."""
     said = _said(outcome)
     return [f"{outcome.task.move.pod} {said}"] if said else []
 

@@ -1,4 +1,4 @@
-"""What the commands of daemons have in common: their lease, their HTTPS server, their log, their event loop and their exit status."""
+"""What all daemon commands share: lease, HTTPS server, log, event loop and exit status."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lease_of(flags: ElectionFlags) -> LeaseSettings | None:
 
 
 def https_settings(flags: ServerFlags, *, metrics: bool = True) -> HttpsSettings:
-    """What the flags ask for; ``metrics`` is whether they are served."""
+    """The HTTPS settings that flags ask for; ``metrics`` is whether metrics are served."""
     pairs = [KeyPair(*key_pair(text)) for text in flags.tls_sni_cert_key]
     if flags.tls_cert_file:
         pairs.insert(0, KeyPair(Path(flags.tls_cert_file), Path(flags.tls_private_key_file)))
@@ -52,8 +52,8 @@ def https_settings(flags: ServerFlags, *, metrics: bool = True) -> HttpsSettings
 
 
 def daemon_log(form: Format, verbosity: int) -> Log:
-    """Return where a daemon says everything, its libraries too; from now on this process is one that lasts."""
-    # Unlike the other commands a daemon has to get rid of what it made.
+    """Return the log of a daemon and its libraries, and prepare the process for a long run."""
+    # Unlike other commands, a daemon needs garbage collection.
     gc.enable()
     log = Log(sys.stderr, form, verbosity)
     hear_libraries(log)
@@ -61,7 +61,7 @@ def daemon_log(form: Format, verbosity: int) -> Log:
 
 
 def run_daemon(work: Coroutine[Any, Any, None], failed: Callable[[Exception], None]) -> int:
-    """Run until the work is done, and return the exit status; ``failed`` is told what ended it. InputError passes."""
+    """Run until the work is done, and return the exit status; ``failed`` receives an error. InputError passes."""
     try:
         asyncio.run(work)
     except (ClientError, OSError, EndlessError) as error:

@@ -175,7 +175,7 @@ def scheduling(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Ask restow scheduler why a pod waits for it.
+    """Show why a pod waits for restow scheduler.
 
     Shows the queue that the pod is in, what it waits for, how its last attempt ended, and which plugin objects to which
     node. The scheduler has to run with --explain-pods, and the token needs the right to get /pods/NAMESPACE/NAME.

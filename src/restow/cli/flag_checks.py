@@ -1,6 +1,6 @@
-"""What of the flags of ``restow run`` cannot be used, and which are taken and have no effect.
+"""Check the flags of ``restow run``, and list those that have no effect.
 
-Some of the former the Descheduler does not notice, or notices with a crash; each is a sentence and exit status 2 here.
+The Descheduler accepts some unusable values or crashes on them; restow prints a sentence and exits with status 2.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORMATS: Final = ("text", "json")
 _BUFFERS: Final = "lines are written one by one"
 _HTTP2: Final = "only HTTP/1.1 is served"
 
-#: By field, why it is so. Address sharing and the frequency of flushing are left out: what they ask for is always done.
+#: Why a flag has no effect, by field. Address sharing and the flush frequency are not listed: restow always does both.
 IGNORED: Final = {
     "cert_dir": "nothing is written; the certificate is made in memory, as by the Descheduler",
     "tls_curve_preferences": "the curves are OpenSSL's",
@@ -45,7 +45,7 @@ IGNORED: Final = {
 
 
 def check_flags(flags: Flags) -> None:
-    """InputError with the first thing that cannot be."""
+    """Raise InputError with the first problem."""
     for problem in _problems(flags):
         raise InputError(problem)
 
@@ -75,7 +75,7 @@ def _general(flags: Flags) -> Iterator[str]:
 
 
 def server_problems(flags: ServerFlags) -> Iterator[str]:
-    """Yield what the flags ask of the HTTPS server and cannot be."""
+    """Yield the problems of the flags for the HTTPS server."""
     if flags.secure_port > HIGHEST_PORT:
         yield f"--secure-port {flags.secure_port}: invalid port; it must be between 0 and {HIGHEST_PORT}"
     yield from refused("bind-address", ipaddress.ip_address, flags.bind_address)
@@ -96,7 +96,7 @@ def _election(flags: Flags) -> Iterator[str]:
 
 
 def refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterator[str]:
-    """Yield why a value cannot be read, where it cannot."""
+    """Yield why a value cannot be read, if so."""
     try:
         read(given)
     except ValueError as error:
@@ -104,7 +104,7 @@ def refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterato
 
 
 def ignored_flags(flags: Flags) -> Iterator[str]:
-    """Return a sentence for each flag that was given and changes nothing."""
+    """Return a sentence for each given flag without effect."""
     for name, why in IGNORED.items():
         if getattr(flags, name) != getattr(Flags, name):
             yield f"--{name.replace('_', '-')} has no effect: {why}"

@@ -48,7 +48,7 @@ _PrometheusURL = Annotated[str, Parameter(metavar="URL", help=_URL, show_default
 _OpenShift = Annotated[bool, Parameter(name="--openshift", show_default=False, help=_OPENSHIFT)]
 
 
-_PSI = "Accept KubeVirt profiles though the operator's node does not tell how long processes wait (PSI)."
+_PSI = "Accept KubeVirt profiles though the operator's node does not report how long processes wait (PSI)."
 _NAMESPACE = "Namespace of the KubeDescheduler and of all that is made for it."
 _V = "Log verbosity, 0 to 8."
 
@@ -117,7 +117,7 @@ def operate(
     logging_format: _Format = "text",
     verbose: _LogVerbosity = 2,
 ) -> int:
-    """Keep a cluster as its KubeDescheduler says, until told to stop.
+    """Deploy restow as a KubeDescheduler describes, and keep it up to date, until stopped.
 
     Works in a pod, or outside of the cluster with --kubeconfig. Needs the extra restow[operator]. One replica works at a
     time, under a lease in its namespace.
@@ -145,8 +145,8 @@ def render(
     """Print every object that an operator makes for a KubeDescheduler.
 
     Asks no cluster. Without --cluster the policy does not exclude the protected namespaces whose names only the cluster
-    knows (openshift-*), which an operator always adds. What has less effect than the resource says is told on stderr. The
-    exit status is 2 for a resource from which nothing follows.
+    knows (openshift-*), which an operator always adds. Settings with less effect than the resource says are listed on
+    stderr. The exit status is 2 for a resource from which nothing follows.
     """
     from restow.application.kubedescheduler import RenderRequest, objects_of
     from restow.cli.feedback import Terminal, timed
@@ -192,7 +192,7 @@ def soft_tainter(
     logging_format: _Format = "text",
     verbose: _TainterVerbosity = 2,
 ) -> int:
-    """Keep soft taints on nodes that are used too much, until told to stop. The operator starts it.
+    """Put soft taints on overutilized nodes, until stopped. The operator starts it.
 
     kube-scheduler then prefers other nodes. Usage comes from the Prometheus of the policy; while it does not answer, all
     taints stay as they are. They are taken off while the KubeDescheduler is in Predictive mode, lists no KubeVirt profile,

@@ -122,7 +122,7 @@ def plan(
       kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities; \
       kubectl get --raw /apis/storage.k8s.io/v1/volumeattachments) > cluster.json
 
-    The exit status is 0 for every plan, whatever its moves, and 1 if a strategy could not run.
+    The exit status is 0 for every plan, even without moves, and 1 if a strategy could not run.
     """
     from restow.application.clusters import ClusterSource
     from restow.application.plan_context import PlanRequest

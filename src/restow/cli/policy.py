@@ -37,7 +37,7 @@ _VALIDATE = f"""Examples:
 
 @app.command(usage="restow policy validate [OPTIONS] FILE...", help_epilogue=_VALIDATE, sort_key=1)
 def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
-    """Report every error for which the Descheduler would refuse a policy, or leave out a part of it in silence.
+    """Report every error for which the Descheduler refuses a policy or silently ignores a part of it.
 
     The latter are misspelled keys, sections that are written twice, and a policy that enables no strategy. Each error
     comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if every file

@@ -48,10 +48,10 @@ app = App(
 
 @app.default
 def label_nodes(*, flags: Annotated[PressureFlags, Parameter(name="*")]) -> int:
-    """Label the nodes that rules find under pressure, by what Prometheus measures, until it is stopped.
+    """Label nodes under pressure, by rules over metrics in Prometheus, until stopped.
 
     Pods that prefer nodes without the label then go elsewhere. Marks that restow set are removed when the pressure is
-    over; those that somebody else set stay. check tries a rule file and writes nothing.
+    over; other marks stay. check tries a rule file and writes nothing.
     """
     from restow.cli.pressure_run import label_by_rules
 
@@ -84,7 +84,7 @@ def check(
     context: Context = None,
     verbose: Verbosity = 0,
 ) -> None:
-    """Try a rule file, and say which nodes it would mark now. Nothing is written.
+    """Show which nodes a rule file would mark now, and write nothing.
 
     Asks Prometheus each query once, and the cluster for its nodes. A sample belongs to the node whose InternalIP, Hostname
     or name its instance label has, with or without a port. Nodes of the control plane are left out.
@@ -160,7 +160,7 @@ def push(
     dry_run: _DryRun = False,
     verbose: Verbosity = 0,
 ) -> None:
-    """Push how much memory this node has left to a Pushgateway, as the kubelet counts it.
+    """Push this node's available memory to a Pushgateway, as the kubelet counts it.
 
     That is the machine's memory less the working set of the root cgroup (v1 or v2): the figure by which the kubelet evicts
     pods. Run it on each node: once from cron, or with --interval as a DaemonSet.

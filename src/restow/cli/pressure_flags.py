@@ -88,7 +88,7 @@ class PressureFlags(ElectionFlags):
     ] = 5 * MINUTE
     after_grace: Annotated[
         Literal["clear", "stay"],
-        Parameter(group=RULES, metavar="WHAT", help="What becomes of marks then: clear or stay."),
+        Parameter(group=RULES, metavar="WHAT", help="What to do with marks then: clear or stay."),
     ] = "clear"
     label: Annotated[Label, Parameter(group=RULES)] = "status=presure"
     max_share: Annotated[Share, Parameter(group=RULES)] = 0.5

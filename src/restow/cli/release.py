@@ -33,7 +33,7 @@ def release(
     context: Context = None,
     verbose: Verbosity = 0,
 ) -> int:
-    """Take restow's scheduling gate off every pod and its taint off every node, and have no new pod gated.
+    """Remove restow's scheduling gates from all pods and its taints from all nodes, and gate no new pods.
 
     A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
     list and patch pods and nodes, and to patch the ConfigMap. The exit status is 1 if a pod is still gated or a node fenced.

@@ -1,4 +1,4 @@
-"""``restow run``: the descheduler, once or for ever, with the Kubernetes Descheduler's flags."""
+"""``restow run``: the descheduler, for one cycle or as a daemon, with the Kubernetes Descheduler's flags."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def run(*, flags: Annotated[Flags, Parameter(name="*")] = _DEFAULTS) -> int:
 
 
 def canonical(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments after ``run`` as cyclopts takes them, whatever a Go program would make of them."""
+    """Translate the arguments after ``run`` from Go's flag syntax to that of cyclopts."""
     return last_ones(arguments, Flags, {"kubeconfig": "client-connection-kubeconfig"})

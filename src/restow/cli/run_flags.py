@@ -1,7 +1,7 @@
 """The flags of ``restow run``: all of the Descheduler's, with its defaults, those that it had until v0.22, and restow's.
 
-Each is declared once: its type, its default, and what the help says of it. What cannot be fulfilled is said by
-``flag_checks``, as is what changes nothing here; ``run_settings`` makes of them what a descheduler takes.
+Each is declared once: type, default and help text. ``flag_checks`` reports values that cannot be used and flags without
+effect; ``run_settings`` turns the flags into the settings of a descheduler.
 Source: Descheduler 0.36, cmd/descheduler/app/options; descheduler-framework flags of Kubernetes 1.36.
 """
 
@@ -123,8 +123,8 @@ class Flags(ServerFlags, ElectionFlags):
     log_json_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = "0"
 
 
-# A flag may be given again, and the last one counts; a value may begin with a hyphen; words may be joined by
-# underscores; a switch takes its value only after an equals sign. What is left after that, cyclopts reads by itself.
+# A flag may be repeated, and the last one counts; a value may begin with a hyphen; words may be joined by underscores;
+# a switch takes its value only after an equals sign. cyclopts reads the rest by itself.
 # Source: pflag 1.0.
 def last_ones(arguments: Sequence[str], flags: type[ElectionFlags], aliases: Mapping[str, str]) -> list[str]:
     """Return the arguments with each flag in one piece, ``--name=value``, and only its last value unless it is a list.

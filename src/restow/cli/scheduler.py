@@ -1,4 +1,4 @@
-"""``restow scheduler``: a scheduler that pods choose by name, beside the cluster's own, with kube-scheduler's flags."""
+"""``restow scheduler``: an additional scheduler that pods choose by name, with kube-scheduler's flags."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def scheduler(*, flags: Annotated[SchedulerFlags, Parameter(name="*")] = _DEFAUL
 
 
 def canonical(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments after ``scheduler`` as cyclopts takes them, whatever a Go program would make of them."""
+    """Translate the arguments after ``scheduler`` from Go's flag syntax to that of cyclopts."""
     return last_ones(arguments, SchedulerFlags, {})

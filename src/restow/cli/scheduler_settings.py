@@ -1,7 +1,7 @@
-"""What ``restow scheduler`` is told by its flags and its configuration together.
+"""Combine the flags and the configuration file of ``restow scheduler``.
 
-Where they say different things, the flag counts if it differs from its default: kube-scheduler's flags of leader election
-override its file too, the others are there for those who have no file.
+If they differ, a flag counts unless it has its default value. kube-scheduler's flags of leader election override its file
+too; the other flags are for use without a file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAMES: Final = ("resource_lock", "resource_name", "resource_namespace")
 
 
 def with_file(flags: SchedulerFlags, configuration: SchedulerConfiguration) -> SchedulerFlags:
-    """Return the flags, and what the configuration says of connection and leader election where they have their defaults."""
+    """Return the flags; the configuration's connection and leader election replace those with default values."""
     connection = configuration.written.client_connection
     found: dict[str, Any] = _election(configuration.written.leader_election)
     if connection.kubeconfig:
@@ -44,7 +44,7 @@ def with_file(flags: SchedulerFlags, configuration: SchedulerConfiguration) -> S
 
 
 def _election(written: LeaderElection) -> dict[str, Any]:
-    """What a file says of leader election, by flag."""
+    """The file's settings of leader election, by flag."""
     found: dict[str, Any] = {"leader_elect": written.leader_elect}
     for field, name in zip(written.__struct_fields__, written.__struct_encode_fields__, strict=True):
         value = getattr(written, field)

@@ -109,7 +109,7 @@ def simulate(
     output: _Form = "table",
     verbose: Verbosity = 0,
 ) -> int:
-    """Run a cluster, its controllers and a policy in virtual time, and tell what came of it.
+    """Simulate a cluster, its controllers and a policy in virtual time, and show the results.
 
     A scenario says what there is at the start, what happens when, and what is expected; a dump of a cluster is enough to
     see what a policy does to it. Nothing outside is read or changed, and the same input with the same seed has the same
@@ -227,7 +227,7 @@ Scenarios = Annotated[
 
 @app.command(usage="restow simulate check -f SCENARIO [OPTIONS]", help_epilogue=_CHECK, sort_key=1)
 def check(*, filename: Scenarios = None, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
-    """Report what in a scenario cannot be used, or does not do what it says, without running it.
+    """Check a scenario for errors and for parts without effect, without running it.
 
     Errors are what cannot be used, warnings what never happens, notes what is worth knowing. Exit status: 2 if there are
     errors, otherwise 0.

@@ -1,6 +1,6 @@
-"""Flags of kube-scheduler that ``restow scheduler`` takes and that change nothing, so that a command line works as it is.
+"""Flags of kube-scheduler that ``restow scheduler`` accepts and ignores, so that existing command lines work.
 
-Each that was given is told with its reason.
+A warning for each given flag says why it has no effect.
 """
 
 # No postponed annotations: cyclopts evaluates those of an inherited field in the module that inherits it.
@@ -24,7 +24,7 @@ _METRICS: Final = "all metrics are served, with all labels"
 _HTTP: Final = "only HTTP/1.1 is served"
 _LOGS: Final = "lines are written one by one, to stderr"
 _PROFILES: Final = "there is no page of profiles"
-#: By field, why it changes nothing.
+#: Why a flag has no effect, by field.
 _REASONS: Final = {
     "authentication_kubeconfig": _SAME,
     "authorization_kubeconfig": _SAME,
@@ -106,7 +106,7 @@ class UnheededFlags:
 
 
 def ignored_flags(flags: UnheededFlags) -> Iterator[str]:
-    """Return a sentence for each flag that was given and changes nothing."""
+    """Return a sentence for each given flag without effect."""
     for each in fields(UnheededFlags):
         if getattr(flags, each.name) != each.default:
             yield f"--{each.name.replace('_', '-')} has no effect: {_REASONS[each.name]}"

@@ -1,8 +1,8 @@
-"""A plan that was made before, carried out on the cluster as it is now.
+"""Apply a saved plan to the cluster as it is now.
 
-First it is decided again, without anything written: that is what is promised. Then it is decided once more and carried
-out as ``restow run`` carries out its own plans. Where something goes astray, what is left is decided anew; a plan is never
-added to. What was promised and does not hold any more is dropped, move by move.
+First decide the plan's moves again without writing anything: those that still hold are promised to the user. Then decide
+them once more and carry them out as ``restow run`` does. If an outcome invalidates the rest, decide the remaining moves
+again; never add a move. A promised move that no longer holds is dropped.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _NOT_BEGUN: Final = "it was not begun"
 
 @dataclass(slots=True, frozen=True)
 class Order:
-    """A plan that was read, and what it was made by."""
+    """A saved plan, with the policy and the scheduler profiles that it was made with."""
 
     #: Of its file.
     name: str
@@ -87,9 +87,9 @@ class Order:
 
 @dataclass(slots=True, frozen=True)
 class Promise:
-    """What of a plan holds on the cluster as it is now."""
+    """What holds of a plan on the cluster as it is now."""
 
-    #: Only its moves, with what becomes of the load.
+    #: The moves that hold, and the load after them.
     plan: Plan
     refused: tuple[RefusedMove, ...]
     #: What else is to be said of it.
@@ -165,7 +165,7 @@ class Application:
         return Promise(plan, decision.found.refused, fence_notes(decision.found.cycle), unsteered)
 
     async def carry_out(self, permit: Permit, on_outcome: Callable[[Outcome], None]) -> None:
-        """Make the moves that were promised and still hold; what became of each is in the ledger."""
+        """Make the promised moves that still hold; the ledger records the outcome of each."""
         memory = EvictionHistory()
         steered = self.steering(permit) if self._promised != SteeringMode.NONE else nullcontext(UNSTEERED)
         try:
@@ -238,7 +238,7 @@ class Application:
     async def _execute(
         self, decision: _Decision, permit: Permit, memory: EvictionHistory, on_outcome: Callable[[Outcome], None]
     ) -> None:
-        """Carry out a decision up to where it leads astray."""
+        """Carry out a decision until an outcome invalidates the rest."""
         settings, steers = ExecutionSettings.of(self.order.policy.restow), self._choice.steering or NoSteering()
         evicted: list[Task] = []
         is_unsteered = False
@@ -269,16 +269,16 @@ class Application:
             await self.live.wait_for(lambda: self._is_seen(evicted), elapsed() + SEEN)
 
     async def _go_unsteered(self) -> None:
-        """What is left is decided without steering."""
+        """Decide the remaining moves without steering."""
         if self._choice.fencing is not None:
             await self._choice.fencing.lift()
         self._choice = UNSTEERED
 
     def _replan(self) -> None:
-        """Conclude the plan under way, whose fence does not stand any more."""
+        """Conclude the plan in progress, because its fence is gone."""
         if self._execution is not None:
             self._execution.conclude(ANEW)
 
     def _is_seen(self, evicted: Iterable[Task]) -> bool:
-        """Whether the watches tell of what was evicted, and its budgets have counted the replacements."""
+        """Whether the watches show the evictions, and the budgets count the replacements."""
         return all(gone(each.move, self.live) and all(map(self.live.has_room, each.budgets)) for each in evicted)

@@ -1,4 +1,4 @@
-"""Tasks beside others, and how a process ends."""
+"""Background tasks, and how a process ends."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from restow.running.logs import Log
 
 T = TypeVar("T")
 
-#: What a decision may take (seconds): many times what the largest plan takes, so that it will never end.
+#: Longest time for a decision (seconds). The largest plan takes a small part of it; a longer decision never ends.
 LONGEST_DECISION: Final = 1800.0
 
-#: Seconds from SIGTERM to the end, whatever the API server does; less than the manifests' grace period.
+#: Longest time from SIGTERM to the end (seconds), even if the API server does not answer; less than the manifests'
+#: grace period.
 ENDS_WITHIN: Final = 55.0
 _FAILED: Final = 1
 
 
 @asynccontextmanager
 async def background(work: Coroutine[Any, Any, None], name: str) -> AsyncIterator[None]:
-    """Do something in a task of this name while the block runs, and end it with the block."""
+    """Run a task of this name while the block runs; cancel it at the end of the block."""
     task = asyncio.create_task(work, name=name)
     try:
         yield
@@ -34,19 +35,18 @@ async def background(work: Coroutine[Any, Any, None], name: str) -> AsyncIterato
             await task
 
 
-# Everything that the end waits for has a deadline of its own: answers to evictions, events, the lease, connections.
-# This one is for what nobody foresaw, such as a thread of the system's resolver, which Python waits for. The
-# kubelet kills the process a little later (``terminationGracePeriodSeconds`` in ``deploy/``); until then it could
-# say why.
+# Everything that the end waits for has its own deadline: answers to evictions, events, the lease, connections.
+# This deadline covers the unforeseen, such as a thread of the system's resolver, which Python waits for. It is shorter
+# than ``terminationGracePeriodSeconds`` in ``deploy/``, so the process logs why before the kubelet kills it.
 def told_to_stop(log: Log) -> asyncio.Event:
-    """Return an event that SIGTERM and SIGINT set; the process has ended some time after that, whatever happens."""
+    """Return an event that SIGTERM and SIGINT set; the process ends at the latest ``ENDS_WITHIN`` seconds later."""
     stopping = asyncio.Event()
     heed_signals(stopping, log)
     return stopping
 
 
 def heed_signals(stopping: asyncio.Event, log: Log) -> None:
-    """Have SIGTERM and SIGINT set an event, also where somebody else has taken them."""
+    """Make SIGTERM and SIGINT set an event, in place of an earlier handler."""
 
     def stop() -> None:
         if not stopping.is_set():
@@ -59,7 +59,7 @@ def heed_signals(stopping: asyncio.Event, log: Log) -> None:
 
 
 def end_at_last(log: Log, seconds: float = ENDS_WITHIN) -> None:
-    """End the process that much later, unless it has ended by then; with exit status 1 and a line in the log."""
+    """End the process after ``seconds``, if it still runs, with a log line and exit status 1."""
 
     def end() -> None:
         log.error("restow is forced to exit", f"it did not stop within {seconds:.0f} s of being told to")

@@ -1,4 +1,4 @@
-"""From a decided cycle to what metrics tell of it."""
+"""The metrics of a decided cycle."""
 
 from __future__ import annotations
 

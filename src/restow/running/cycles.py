@@ -1,11 +1,12 @@
-"""One cycle: look, decide, carry out, tell.
+"""One cycle: read the cluster, decide, carry out, report.
 
-A proven plan counts on where replacements land. kube-scheduler chooses at random among equals, so a replacement may land
-on another of its candidates than the one the later proofs count on; what is left of the plan is then concluded and the
-cycle decides anew. A plan is carried out for as long as it took to make before that, so that deciding never takes more
-than half of the time. The cycle also decides anew when budgets that kept pods have room again, now that replacements are
-ready. Everything that one cycle evicts counts in the same limits, and what it could not evict stays in all its plans:
-each of them evicts or gives up one more pod at least, so there is a last one.
+A proven plan counts on where replacements land. kube-scheduler chooses at random among equal nodes, so a replacement may
+land on a candidate that the later proofs do not count on. The cycle then concludes the rest of the plan and decides again.
+Before that it carries the plan out for at least as long as the plan took to make, so deciding never takes more than half
+of the time. The cycle also decides again when ready replacements give room to budgets that kept pods.
+
+All plans of one cycle count in the same limits, and none moves a pod that could not be evicted before. Each plan evicts or
+gives up at least one more pod, so the cycle ends.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ T = TypeVar("T")
 
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
-#: Seconds after which a cycle is stuck: with a look at the cluster, with a decision, and, beside what the policy lets
-#: budgets and replacements take, with the moves of a plan.
+#: Seconds after which a cycle is stuck: while it reads the cluster, while it decides, and between two outcomes of moves.
+#: The last is added to the time that the policy allows for budgets and replacements.
 _LOOKING: Final = 2 * _COMING
 _DECIDING: Final = LONGEST_DECISION + 100.0
 _MOVING: Final = 600.0
@@ -79,33 +80,33 @@ class Cycles:
     tracing: Tracing
     #: What time it is in the cluster.
     clock: Clock
-    #: Whether pods that ask for it may be evicted by somebody else, later.
+    #: Whether another component may evict pods that ask for it, later.
     in_background: bool = False
     watchdog: Watchdog = field(default_factory=Watchdog)
     #: None where replacements are never steered.
     offer: Offer | None = None
     #: Answers the queries of the policy.
     usage: AskForUsage = no_usage
-    #: None where nobody reads plans.
+    #: None where plans are not published.
     publish: Publish | None = None
-    #: What it answered in this cycle.
+    #: The answers to the policy's queries in this cycle.
     _usage: Mapping[UsageQuery, QueryResult] = field(init=False, default_factory=dict)
-    #: What moves have changed about it since.
+    #: How moves have changed usage since.
     _usage_changes: UsageChanges = field(init=False)
-    #: How they are in this cycle.
+    #: How replacements are steered in this cycle.
     _choice: Choice = field(init=False, default=UNSTEERED)
     #: What is waited for, unless it is stopped.
     _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
     _stopped: str | None = field(init=False, default=None)
-    #: Whether the fence of the plan under way has not stood as long as it.
+    #: Whether the fence was gone before its plan was complete.
     _is_astray: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self._usage_changes = UsageChanges(self.clock)
 
     def stop(self, why: str) -> None:
-        """Begin no more evictions, in this cycle or any other; a decision under way is not waited for."""
+        """Begin no more evictions, in this cycle or a later one; do not wait for a decision in progress."""
         self._stopped = why
         if self._waiting is not None:
             self._waiting.cancel()
@@ -115,10 +116,10 @@ class Cycles:
             self._choice.fencing.stop()
 
     async def perform(self, rules: CycleRules) -> None:
-        """One cycle, which counts as failed where it raises.
+        """Perform one cycle; one that raises counts as failed.
 
-        InputError where the cluster shows the policy to be wrong, TimeoutError where nodes or pods are not known any more,
-        EndlessError for a decision.
+        InputError if the cluster shows that the policy is wrong, TimeoutError if nodes or pods are no longer known,
+        EndlessError if a decision does not end.
         """
         began = elapsed()
         try:
@@ -172,7 +173,7 @@ class Cycles:
         )
 
     async def _add_usage(self, rules: CycleRules) -> None:
-        """Have the usage of nodes and pods come in where the policy asks for it."""
+        """Fetch the usage of nodes and pods that the policy asks for."""
         self.watchdog.expect(_WHO, "news of the cluster", _LOOKING)
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
@@ -181,9 +182,9 @@ class Cycles:
         self._usage = await self._unless_stopped(self.usage(rules.policy)) or {}
 
     async def _decide(self, rules: CycleRules, progress: CycleProgress) -> CycleDecision | None:
-        """What is to be done on the cluster as it is now; None if told to stop before that is known.
+        """Decide on the cluster as it is now; None if stopped before.
 
-        TimeoutError where nodes or pods are not known any more, EndlessError.
+        TimeoutError if nodes or pods are no longer known, EndlessError if the decision does not end.
         """
         if self._stopped is not None:
             return None
@@ -201,7 +202,7 @@ class Cycles:
             return await self._unless_stopped(in_thread(compute, LONGEST_DECISION))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """What something comes to, which is left off when it is stopped: None then."""
+        """The result of a coroutine; None if it is stopped, which cancels it."""
         waiting = self._waiting = asyncio.ensure_future(work)
         if self._stopped is not None:
             waiting.cancel()
@@ -215,7 +216,7 @@ class Cycles:
     async def _carry_out(
         self, rules: CycleRules, decision: CycleDecision, progress: CycleProgress, reporter: Reporter
     ) -> bool:
-        """Carry a plan out; whether to decide anew afterwards."""
+        """Carry out a plan; return whether to decide again afterwards."""
         if self._stopped is not None:
             return False
         settings = ExecutionSettings.of(rules.policy.restow, in_background=self.in_background)
@@ -241,7 +242,7 @@ class Cycles:
         if self._stopped is not None:
             return False
         if decision.cycle.fence is not None and not astray:
-            # What a fence kept from going may go without.
+            # Moves that the fence prevented may be possible without it.
             progress.is_unsteered = True
             await self._lift()
         self.watchdog.expect(_WHO, "news of what was evicted", _LOOKING)
@@ -266,7 +267,7 @@ class Cycles:
         progress: CycleProgress,
         on_outcome: Callable[[Outcome], None],
     ) -> bool:
-        """Make the moves of a plan, behind the fence that they count on; whether it led astray."""
+        """Make the moves of a plan behind its fence; return whether an outcome invalidated the rest."""
         self._is_astray = False
         async with fenced(self._choice.fencing, decision.fence, self._replan) as problem:
             if problem is not None:
@@ -287,13 +288,13 @@ class Cycles:
             await self._choice.fencing.lift()
 
     def _replan(self) -> None:
-        """Conclude the plan under way, whose fence does not stand any more."""
+        """Conclude the plan in progress, because its fence is gone."""
         if self._execution is not None:
             self._is_astray = True
             self._execution.conclude(ANEW)
 
     async def _see(self, progress: CycleProgress) -> None:
-        """Wait until the watches tell of what was evicted, or it would be evicted again."""
+        """Wait until the watches show the evictions, or the pods would be evicted again."""
 
         def are_gone() -> bool:
             return all(gone(task.move, self.live) is not None for task in progress.evicted)

@@ -65,7 +65,7 @@ class Descheduler:
     _is_ready: bool = field(init=False, default=False)
 
     async def run(self) -> None:
-        """Return when it is done or was told to stop; InputError, ClientError or OSError for what keeps it from working."""
+        """Run until done or stopped; InputError, ClientError or OSError if it cannot work."""
         stopping = told_to_stop(self.log)
         everything = asyncio.ensure_future(self._run(stopping))
         stopped = asyncio.ensure_future(stopping.wait())
@@ -109,7 +109,7 @@ class Descheduler:
             live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.warning))
             live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
-            # One server, and the watches hear of it first.
+            # Both connections share one server time: watches learn it first.
             writing.server_time = watching.server_time
             await first_lists(live)
             self._is_ready = True

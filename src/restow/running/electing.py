@@ -1,7 +1,7 @@
-"""Leads by a lease: of a daemon for as long as it runs, of a command for as long as it writes.
+"""Leader election by a lease: a daemon holds it while it runs, a command while it writes.
 
-A process that loses the lease ends with exit status 0, as the Descheduler does: the kubelet starts it anew, and it
-waits for the lease again. One that is stopped while it waits ends at once. Source of a request's time: client-go v0.36,
+A process that loses the lease ends with exit status 0, as the Descheduler does: the kubelet restarts it, and it waits for
+the lease again. A process that is stopped while it waits ends at once. Source of a request's timeout: client-go v0.36,
 resourcelock.NewFromKubeconfig.
 """
 
@@ -26,12 +26,12 @@ from restow.running.settings import LeaseSettings
 
 #: What is done with a permission to write.
 Work = Callable[[Permit], Awaitable[None]]
-#: Is told whether this process may write.
+#: Called with whether this process may write.
 Leads = Callable[[bool], None]
 
-#: As of ``restow run``, but that a lease which was left behind is taken without much delay.
+#: As ``restow run``, but with a shorter retry, to take an abandoned lease soon after it expires.
 _TIMING: Final = Timing(retry=5.0)
-#: Seconds after which somebody who was thought to be gone is known to be there.
+#: Seconds after which a lease that still cannot be taken has a living holder.
 _PATIENCE: Final = _TIMING.lease + 4 * _TIMING.retry
 _REQUEST: Final = 10.0
 
@@ -46,7 +46,7 @@ async def with_permission(
     log: Log,
     leads: Leads,
 ) -> None:
-    """Do the work, under the lease that is asked for, in a namespace; returns when it is done, lost or stopped."""
+    """Do the work, under the configured lease if there is one; return when it is done, lost or stopped."""
     if lease is None:
         leads(True)
         await work(always)
@@ -109,7 +109,7 @@ def lease_lock(api: Api, namespace: str, name: str) -> LeaseLock:
 
 
 async def holder_of(lock: LeaseLock, now: float) -> str | None:
-    """Who holds a lease at a time (seconds since the epoch), in one sentence; None where nobody seems to."""
+    """A sentence with the holder of a lease at a time (seconds since the epoch); None if it is free or expired."""
     try:
         lease = await lock.get()
     except ClientError as error:
@@ -137,7 +137,7 @@ def _cannot(lock: LeaseLock, why: object) -> ClientError:
 
 @dataclass(slots=True)
 class _Taking:
-    """What is heard while a lease is taken and held."""
+    """The progress of taking and holding a lease."""
 
     name: str
     identity: str
@@ -166,9 +166,9 @@ class _Taking:
 async def under_lease(
     lock: LeaseLock, work: Callable[[Permit], Awaitable[None]], stopping: asyncio.Event, warn: Callable[[str], None]
 ) -> None:
-    """Do the work as soon as the lease is ours, and give it back; the work is cancelled where it is lost.
+    """Take the lease, do the work and give the lease back; losing the lease cancels the work.
 
-    ClientError where the lease cannot be had. ``stopping`` ends the wait for it, and nothing else.
+    ClientError if the lease cannot be taken. ``stopping`` ends only the wait for it.
     """
     taking = _Taking(_name(lock), new_identity(), warn)
 

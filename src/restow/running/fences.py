@@ -1,7 +1,7 @@
-"""Whether restow may fence nodes, and the care that no fence outlives its plan.
+"""Fencing of nodes: check the rights for it, and remove each fence after its plan.
 
-The rights are an optional part of a deployment (``deploy/kubernetes/fencing``): to install them is to agree that nodes are
-closed to everybody's new pods for the length of a plan.
+The rights are an optional part of a deployment (``deploy/kubernetes/fencing``). Installing them allows restow to close
+nodes to all new pods for the length of a plan.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from restow.running.gating import Right, first_lacking
 from restow.running.logs import Log, once_each
 from restow.serving.steering_metrics import SteeringMetrics
 
-#: What fencing does, beside evicting; a role with these rights on the lease may also create it. The guard limits restow to
-#: one taint; it is installed with the rights, so who may do everything anyway fences no nodes.
+#: The rights for fencing, in addition to those for evicting; a role with these rights on the lease may also create it.
+#: The guard limits restow to one taint and is installed with the rights, so an account that may do everything fences no
+#: nodes without it.
 _RIGHTS: Final = (
     *guards.FENCING.rights,
     Right(RESOURCES["Node"], "", "", "patch"),
@@ -56,10 +57,10 @@ async def missing_for_fences(api: Api, namespace: str) -> str | None:
 async def fenced(
     fencing: Fencing | None, fence: Fenced | None, conclude: Callable[[], None]
 ) -> AsyncIterator[str | None]:
-    """Have the nodes fenced that a plan counts on, if it does; why they could not be.
+    """Fence the nodes that a plan counts on, if any; yield why that failed.
 
-    ``conclude`` is called when the fence does not stand any more as it was set, or has stood for long enough. It stays
-    after the block, for the next plan may count on the same.
+    ``conclude`` is called when the fence is incomplete or has lasted ``LONGEST`` seconds. The fence stays after the
+    block, because the next plan may count on the same one.
     """
     if fencing is None or fence is None:
         yield None
@@ -88,7 +89,7 @@ async def _watch(fencing: Fencing, conclude: Callable[[], None]) -> None:
 
 @contextmanager
 def fencing_by(keeper: Unfencing, namespace: str, permit: Permit) -> Iterator[Fencing]:
-    """Fences while we lead, that the keeper leaves alone; the lease is in a namespace."""
+    """Yield the fencing of a leader; the keeper does not remove its fences. The lease is in the namespace."""
     name = socket.gethostname()
     clock = keeper.api.server_time.now
     keeper.fencing = Fencing(keeper.api, permit, keeper.cluster, keeper.election, name, namespace, clock)
@@ -102,7 +103,7 @@ def fencing_by(keeper: Unfencing, namespace: str, permit: Permit) -> Iterator[Fe
 async def unfencing(
     api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: SteeringMetrics
 ) -> AsyncIterator[Unfencing]:
-    """Remove fences that nobody holds, as long as the context lasts, with or without the lease."""
+    """Remove abandoned fences while the block runs, with or without the lease."""
     warn = once_each(log.warning)
 
     def candidate() -> Election:

@@ -1,7 +1,7 @@
-"""Who gives new pods the gate of steering: an admission policy of the cluster, or the webhook that restow answers.
+"""What adds the scheduling gate to new pods: an admission policy of the cluster, or restow's webhook.
 
-Neither is installed by restow, and both gate the pods of the controllers that restow names in the ConfigMap. The policy goes
-first: nothing has to be reached for it.
+restow installs neither. Both gate the pods of the controllers that restow lists in the ConfigMap. The policy has
+precedence, because the API server evaluates it without a request to another process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OBJECTS: Final = ((MUTATING_POLICY_BINDINGS, BINDING), (MUTATING_WEBHOOKS, CONF
 
 
 class Gate(Enum):
-    """Who gives the gate; the value goes on after "behind a scheduling gate that"."""
+    """What adds the gate; the value completes "behind a scheduling gate that"."""
 
     POLICY = "an admission policy gives"
     WEBHOOK = "restow's webhook gives"
@@ -129,9 +129,9 @@ class _Configuration(Struct, frozen=True):
 
 
 async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | str:
-    """Who gives the gate, or why nobody does, in one sentence; ClientError.
+    """What adds the gate, or a sentence with what is missing; ClientError.
 
-    The ConfigMap is in the namespace. Without a webhook of this process the certificate is not looked at.
+    The ConfigMap is in the namespace. The certificate is only checked for a webhook of this process.
     """
     absent = []
     for resource, name in _OBJECTS:
@@ -149,9 +149,9 @@ async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | s
 
 
 async def seen_gate(api: Api) -> Gate | str:
-    """Who gives the gate, as far as anybody may see, or why nobody does, in one sentence; nothing is written.
+    """What adds the gate, or a sentence with what is missing; only reads the objects.
 
-    What the process that evicts may do is another question.
+    Does not check the rights of the process that evicts.
     """
     for (resource, name), gate in zip(_OBJECTS, Gate, strict=True):
         try:

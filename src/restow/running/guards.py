@@ -1,9 +1,10 @@
-"""Whether the admission policies that limit restow's rights are in force.
+"""Check that the admission policies that limit restow's rights are in force.
 
-Steering needs the right to patch pods, fencing that to patch nodes; with either alone, restow's token could do much more. A
-ValidatingAdmissionPolicy limits what it may change (``deploy/kubernetes/steering`` and ``fencing``, guarding.yaml). It comes
-with the rights, but anybody may change or delete it later. So restow reads policy and binding before each cycle, and without
-them it neither steers nor fences. Source: admissionregistration.k8s.io/v1, Kubernetes 1.36.
+Steering needs the right to patch pods, fencing the right to patch nodes: more than restow changes. A
+ValidatingAdmissionPolicy limits what restow's token may change (``deploy/kubernetes/steering`` and ``fencing``,
+guarding.yaml). It is installed with the rights, but can be changed or deleted later. So restow reads policy and binding
+before each cycle, and without them it neither steers nor fences.
+Source: admissionregistration.k8s.io/v1, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -31,9 +31,10 @@ async def https(
     more: Mapping[str, Handler] = MappingProxyType({}),
     guard: Middleware | None = None,
 ) -> AsyncIterator[int | None]:
-    """Serve health, metrics, webhooks and ``more`` pages while the block runs, to those whom ``guard`` lets pass; gives the port, which is logged, None where nothing is to be served.
+    """Serve health, metrics, webhooks and ``more`` pages while the block runs; yield and log the port.
 
-    InputError for a certificate that cannot be used or made, OSError where it is not possible to listen.
+    ``guard`` authorizes requests. Without settings nothing is served, and the port is None. InputError if a certificate
+    cannot be used or made, OSError if the port cannot be opened.
     """
     if settings is None:
         yield None

@@ -1,7 +1,7 @@
-"""Keeps an eye on the event loop, and tells when it, or a cycle, is stuck.
+"""Watch the event loop, and log when it or a cycle is stuck.
 
-The pages are served by the event loop itself: while it stands still ``/livez`` gives no answer, which fails the kubelet's
-probe as well as a wrong one does. One that goes on, and lags, is found out by how late its next turn comes.
+The event loop itself serves the pages: while it is blocked, ``/livez`` does not answer, and the kubelet's probe fails. A
+slow loop shows in the delay of its next turn.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WHO: Final = "event loop"
 
 @asynccontextmanager
 async def watched(watchdog: Watchdog, log: Log) -> AsyncIterator[None]:
-    """Look every second while the block runs."""
+    """Check every second while the block runs."""
     looking = asyncio.create_task(_look(watchdog, log), name="watchdog")
     try:
         yield

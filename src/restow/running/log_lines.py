@@ -15,14 +15,14 @@ ExtensionPoint = Literal["Deschedule", "Balance"]
 
 _EXTENSION_POINT: Final = "extension point"
 
-#: Where what is not a warning is told.
+#: The verbosity of records below a warning.
 _DETAILS: Final = 5
 
 
 # Otherwise Python would print it to stderr in a form of its own, with tracebacks. Set up when a run starts, not by
 # importing.
 class LibraryRecords(logging.Handler):
-    """Passes on what it is given."""
+    """Writes the records of libraries to a log."""
 
     def __init__(self, log: Log) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ def not_evicted(log: Log, pod: Ref, error: object, *, reason: str) -> None:
 
 
 def requested(log: Log, pod: Ref) -> None:
-    """Log that somebody else has taken the request to evict a pod."""
+    """Log that another component has accepted the request to evict a pod."""
     log.info("Eviction in background assumed", v=3, pod=pod)
 
 
@@ -73,7 +73,7 @@ def fails_checks(log: Log, pod: Ref, checks: Sequence[str]) -> None:
 
 
 def cycle_begins(log: Log) -> None:
-    """Log that counting starts anew."""
+    """Log that the counters of evictions are reset."""
     log.info("Resetting pod evictor counters", v=3)
 
 

@@ -155,7 +155,7 @@ class Log:
             self._stream.write(self._form(entry))
             self._stream.flush()
         except (OSError, ValueError):
-            # Nobody reads the log any more; that is no reason to stop in the middle of an eviction.
+            # The reader of the log is gone; that is no reason to stop in the middle of an eviction.
             return
 
 

@@ -1,8 +1,8 @@
-"""The loop of cycles, and the policy of each, which may change between two.
+"""The loop of cycles, which reads the policy again before each one.
 
-A cycle that fails does not end the loop, for whatever is wrong may pass - unless it is that no news come any more, or a
-decision without an end: only a new process can go on then. The one of a Job ends it. The policy is looked at before each
-cycle and every few seconds in between, so that a broken one is told of when it is written.
+A failed cycle does not end the loop, because the cause may pass. Two failures do end it: a watch that ended and a decision
+that does not end, which need a new process. A single cycle, as of a Job, always ends it. The policy is also read every few
+seconds between cycles, so that the log reports a broken policy soon after it is written.
 Source of the interval: Descheduler 0.36, wait.NonSlidingUntil.
 """
 
@@ -35,11 +35,11 @@ _LOOK: Final = 5.0
 
 @dataclass(slots=True)
 class Loop:
-    """Ends when ``stopping`` is set, after the cycle that is under way has come to its end."""
+    """Performs cycles until ``stopping`` is set; completes the cycle in progress."""
 
     cycles: Cycles
     policies: PolicySource
-    #: All but the policy, which is taken anew for each cycle.
+    #: The rules of each cycle, except for the policy, which ``policies`` provides.
     rules: CycleRules
     #: Seconds; 0 for one cycle.
     interval: float
@@ -48,7 +48,7 @@ class Loop:
     log: Log
 
     async def run(self) -> None:
-        """Perform cycles; raises whatever a single one fails with."""
+        """Perform cycles; with interval 0 perform one, and raise its error."""
         if not self.interval:
             await self._perform()
             return
@@ -60,7 +60,7 @@ class Loop:
                 self.health.ready()
             except (WatchEndedError, EndlessError):
                 raise
-            except Exception as error:  # noqa: BLE001 - the next cycle may fare better, whatever it was
+            except Exception as error:  # noqa: BLE001 - the next cycle may succeed
                 why = str(error) or type(error).__name__
                 self.log.error("Descheduling cycle failed", why)
                 self.health.not_ready(f"the last cycle failed: {why}")
@@ -80,8 +80,8 @@ class Loop:
             return
 
 
-# What is compared is the text: a ConfigMap's files are links that are exchanged as a whole, and their times tell
-# nothing. A new text that cannot be used is said once; the policy before it stays in force.
+# Compares the text and not the file's time: a ConfigMap's files are symbolic links that the kubelet replaces. A new text
+# that cannot be used is logged once; the previous policy stays in force.
 @dataclass(slots=True)
 class PolicySource:
     """The policy of a file, read again when its text changes; made by ``open``."""
@@ -94,12 +94,12 @@ class PolicySource:
     current: Policy = field(init=False, default_factory=Policy)
     #: What was read last, be it usable or not.
     _text: bytes = field(init=False, default=b"")
-    #: What was said last of a file that cannot be read.
+    #: The last logged reason why the file cannot be read.
     _unreadable: str = field(init=False, default="")
 
     @staticmethod
     def open(path: str, fallbacks: Fallbacks, log: Log, metrics: Metrics) -> PolicySource:
-        """Read a policy for the first time; InputError in a sentence where it cannot be used."""
+        """Read a policy for the first time; InputError if it cannot be used."""
         if not path:
             raise InputError("--policy-config-file is missing: nothing is evicted without a policy")
         source = PolicySource(path, fallbacks, log, metrics)
@@ -107,7 +107,7 @@ class PolicySource:
         return source
 
     def refresh(self) -> None:
-        """Read the file again if its text is another; whatever is wrong with it is logged."""
+        """Load the file again if its text has changed; log its problems."""
         try:
             text = _text(self.path)
         except InputError as error:
@@ -121,7 +121,7 @@ class PolicySource:
         try:
             self._take(text)
             self.log.info(f"{self.path} has changed: the new policy is in force")
-        except Exception as error:  # noqa: BLE001 - whatever a policy does to its readers, the one before it is good
+        except Exception as error:  # noqa: BLE001 - the previous policy stays usable even if the new one breaks the reader
             self.metrics.policy_read("broken")
             why = error if isinstance(error, InputError) else f"{self.path}: {type(error).__name__}: {excerpt(error)}"
             self.log.error("the changed policy cannot be used; the previous policy stays in force", why)

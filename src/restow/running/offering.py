@@ -1,8 +1,8 @@
-"""What a cluster offers for steering, and the way that is chosen.
+"""What a cluster offers for steering, and which way restow chooses.
 
-Steering needs objects that somebody else has installed (``deploy/kubernetes/steering`` and ``fencing``) and rights that
-restow may be without. Either may come and go, so the cluster is asked before each cycle. What is missing is one sentence in
-the log; replacements then land where the scheduler puts them.
+Steering needs objects (``deploy/kubernetes/steering`` and ``fencing``) and rights, which an administrator installs. Both
+may appear and disappear, so restow checks them before each cycle. If something is missing, the log says so in one sentence,
+and the scheduler alone decides where replacements land.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _STEERED: Final[Mapping[SteeringMode, str]] = {
     SteeringMode.FENCE: f"nodes where they should not land carry the taint {FENCE}:NoSchedule while a plan is carried out",
     SteeringMode.PREFER: f"nodes where they should not land carry the taint {FENCE}:PreferNoSchedule while a plan is carried out",
 }
-#: What a policy may want, and the ways to steer that are then tried in turn. The taint that only makes nodes less liked
-#: changes little where the scheduler looks at a sample, so it has to be asked for.
+#: The ways to steer that restow tries in turn, by the policy's setting. A PreferNoSchedule taint changes little where the
+#: scheduler scores a sample of the nodes, so it must be asked for.
 _IN_ORDER: Final[Mapping[SteeringSetting, tuple[SteeringMode, ...]]] = {
     SteeringSetting.AUTO: (SteeringMode.NOMINATE, SteeringMode.FENCE),
     SteeringSetting.NOMINATE: (SteeringMode.NOMINATE,),
@@ -41,7 +41,7 @@ _IN_ORDER: Final[Mapping[SteeringSetting, tuple[SteeringMode, ...]]] = {
     SteeringSetting.NONE: (),
 }
 _TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
-#: What steering does, beside evicting and asking who gives the gate.
+#: The rights for steering, in addition to those for evicting and for reading what adds the gate.
 _RIGHTS: Final = (
     *guards.STEERING.rights,
     Right(CONFIG_MAPS, CONFIG_MAP, "", "patch"),
@@ -52,7 +52,7 @@ _RIGHTS: Final = (
 
 @dataclass(slots=True, frozen=True)
 class Choice:
-    """How replacements are steered in one cycle, and what does it; neither is there where nothing is written."""
+    """How replacements are steered in one cycle; a dry run has neither ``steering`` nor ``fencing``."""
 
     kind: SteeringMode
     #: None where they are not nominated.
@@ -79,15 +79,15 @@ class Offer:
     webhook: Webhook | None = None
     steering: Steering | None = None
     fencing: Fencing | None = None
-    #: Whether the cluster has ever offered nominations to this process, so that something may be left behind.
+    #: Whether the cluster has ever offered nominations to this process: only then gated pods may remain at the end.
     was_made: bool = field(default=False, init=False)
-    #: Who gives the gate, where there is one.
+    #: What adds the gate, as the end of a sentence; empty without a gate.
     _gate: str = field(default="", init=False)
-    #: What was told last.
+    #: The sentence that was logged last.
     _reported: str = field(default="", init=False)
 
     async def now(self, policy: Policy) -> Choice:
-        """How replacements are steered; to be asked before each cycle, and told when it has changed."""
+        """How to steer replacements in the next cycle; logs a change."""
         wanted = policy.restow.steering
         lacking: list[str] = []
         for kind in _IN_ORDER[wanted]:
@@ -100,7 +100,7 @@ class Offer:
         if not lacking:
             self._reported = ""
             return UNSTEERED
-        # Who leaves it to the cluster need not hear of each way that this one does not offer.
+        # With AUTO, a way that the cluster does not offer is no reason for a warning.
         write = self.log.info if wanted == SteeringSetting.AUTO else self.log.warning
         self._report(write, f"replacements are not steered: {lacking[0]}")
         return UNSTEERED
@@ -115,7 +115,7 @@ class Offer:
             if not isinstance(gate, Gate):
                 return gate
             if self.steering is not None:
-                # Whether it may write the ConfigMap is seen by taking all out that is left there: nothing is awaited now.
+                # Emptying the ConfigMap, which no replacement needs now, shows whether restow may write it.
                 await self.steering.clear()
         except ClientError as error:
             return f"{error.message}; {_TO_INSTALL}" if isinstance(error, NotFound) else str(error)
@@ -123,7 +123,7 @@ class Offer:
         return Choice(SteeringMode.NOMINATE, self.steering)
 
     async def _offered_gate(self) -> Gate | str:
-        """Who gives the gate where a cluster offers it and restow may steer; else what is missing; ClientError."""
+        """What adds the gate if the cluster offers it and restow may steer; else what is missing; ClientError."""
         gate = await gate_of(self.api, self.namespace, self.webhook)
         if not isinstance(gate, Gate):
             return gate

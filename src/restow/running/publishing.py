@@ -1,8 +1,7 @@
-"""The last plan of a descheduler, in a ConfigMap: a summary, and in a dry run the whole plan.
+"""Write the last plan of a descheduler to a ConfigMap: a summary, and in a dry run the whole plan.
 
-Somebody else shows it, such as ``restow operator`` in the status of its resource. Writing the ConfigMap is the only right
-that this takes, and nothing depends on it: a summary that cannot be written is told in the log, and the next cycle writes
-its own.
+Other programs show it, such as ``restow operator`` in the status of its resource. Writing the ConfigMap is the only right
+that this needs, and nothing depends on it: a failure is logged, and the next cycle writes its own summary.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from restow.running.settings import PlanConfigMap
 
 T = TypeVar("T")
 
-#: What a cycle came to is handed to this.
+#: Publishes the result of a cycle.
 Publish = Callable[[CycleDecision, Reporter, CycleRules], Awaitable[None]]
 
 #: The keys of the ConfigMap.
@@ -54,7 +53,7 @@ _REQUEST: Final = 10.0
 
 
 class Landed(Struct, frozen=True, rename="camel"):
-    """What became of the replacements of pods that were evicted."""
+    """Where the replacements of evicted pods landed, as counts."""
 
     as_predicted: int = 0
     elsewhere: int = 0
@@ -62,9 +61,9 @@ class Landed(Struct, frozen=True, rename="camel"):
 
 
 class PlanSummary(Struct, frozen=True, rename="camel"):
-    """What the last cycle planned, and what came of it."""
+    """The plan of the last cycle and its outcome, as counts."""
 
-    #: When its outcome was known.
+    #: When the outcome was known.
     time: str
     dry_run: bool
     #: Planned, and made; in a dry run none is made.
@@ -76,13 +75,13 @@ class PlanSummary(Struct, frozen=True, rename="camel"):
     #: Nodes from which strategies that balance want pods to go, whether or not these may.
     nodes_out_of_balance: int
     landed: Landed
-    #: Moves and refusals that the plan beside this says; in a dry run fewer only if there is no room for all.
+    #: Moves and refusals in the published plan of a dry run; fewer than above only if the ConfigMap has no room for all.
     listed_moves: int = 0
     listed_refusals: int = 0
 
 
 def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry_run: bool) -> Publish:
-    """Return what writes plans to a ConfigMap; it never raises what the API server says."""
+    """Return a function that writes plans to a ConfigMap; it logs errors of the API server and never raises them."""
     unhurried = api.without_limit().within(_REQUEST)
 
     async def publish(decision: CycleDecision, reporter: Reporter, rules: CycleRules) -> None:
@@ -142,7 +141,7 @@ def _plan(decision: CycleDecision, rules: CycleRules, now: int, api_server: str)
 
 
 def summary_of(decision: CycleDecision, reporter: Reporter, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:
-    """Return what the first decision of a cycle planned, and what came of it."""
+    """Summarize the first decision of a cycle and its outcome."""
     record = decision.cycle.record
     balancing = {ref for _, point, ref in plugins_in_order(policy) if point == "balance"}
     wanted = [(each.node, each.ref) for each in record.evictions] + [(each.node, each.ref) for each in record.refusals]
@@ -161,7 +160,7 @@ def summary_of(decision: CycleDecision, reporter: Reporter, policy: Policy, time
 
 
 def fitting(plan: Plan, largest: int) -> tuple[Plan, bytes]:
-    """Return a plan, compressed to at most so many bytes: if need be with fewer refusals, and then with fewer moves."""
+    """Compress a plan to at most ``largest`` bytes: drop refusals first, then moves."""
     while len(packed := gzip.compress(msgspec.json.encode(plan), mtime=0)) > largest and (plan.refusals or plan.moves):
         if plan.refusals:
             plan = msgspec.structs.replace(plan, refusals=_half(plan.refusals))

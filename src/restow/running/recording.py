@@ -60,7 +60,7 @@ async def recording(
             warned.add(reason)
             log.warning(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
 
-    # Events wait for nobody, and nobody waits for them.
+    # Events have no rate limit, and evictions do not wait for them.
     unhurried = api.without_limit().within(_REQUEST)
     async with EventRecorder(unhurried, controller, f"{controller}-{socket.gethostname()}", on_lost=lost) as recorder:
         yield recorder

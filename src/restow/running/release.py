@@ -1,4 +1,4 @@
-"""Take every gate and every fence of steering off, and have no gates put on: after an accident, when no restow does it."""
+"""Remove all gates and fences of steering, and stop gating new pods: for a cluster where no restow runs any more."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from restow.executing.releasing import for_each, release
 from restow.executing.steering import CONFIG_MAP, clear
 from restow.live.reading import read_kinds
 
-#: The API server may gate pods for a moment after the ConfigMap is empty: it is looked again, so often and after such a
-#: pause (seconds), until no pod is gated any more.
+#: The API server may still gate pods just after the ConfigMap is emptied, so pods are listed again until none is gated:
+#: how often at most, and the pause before each (seconds).
 _LOOKS: Final = 5
 _PAUSE: Final = 1.0
 
 
 @dataclass(slots=True)
 class Released:
-    """What became of it."""
+    """The result of a release."""
 
-    #: What was done to the ConfigMap.
+    #: A sentence about the ConfigMap.
     entries: str
-    #: namespace/name of the pods that were let go.
+    #: namespace/name of the pods that are no longer gated.
     pods: list[str] = field(default_factory=list)
     #: Why pods and nodes could not be released, one sentence each.
     failures: list[str] = field(default_factory=list)
@@ -39,9 +39,9 @@ class Released:
 
 
 async def release_all(api: Api, namespace: str) -> Released:
-    """Empty the ConfigMap, which is in a namespace, let all gated pods go, and take all fences off.
+    """Empty the ConfigMap in the namespace, release all gated pods, and remove all fences.
 
-    ClientError where nothing can be done.
+    ClientError if nothing can be done.
     """
     released = Released(await _emptied(api, namespace))
     for look in range(_LOOKS):
@@ -56,7 +56,7 @@ async def release_all(api: Api, namespace: str) -> Released:
 
 
 async def _unfence(api: Api, released: Released) -> None:
-    """Take fences off until none is there: a list may be older than what somebody else has changed since."""
+    """Remove fences until none is left: a list may be out of date."""
     try:
         await _open(api, released)
     except ClientError as error:

@@ -1,7 +1,7 @@
-"""What becomes of moves, told in three ways: lines of the log, metrics, and events on pods and nodes.
+"""Report the outcomes of moves in log lines, metrics, and events on pods and nodes.
 
-The lines and events that operators of the Descheduler search for have its words; source: Descheduler 0.36, package
-evictions. restow's own lines are about what it does beside: moves that are not made, and replacements.
+The lines and events that operators of the Descheduler search for have its wording; source: Descheduler 0.36, package
+evictions. restow adds lines about moves that are not made and about replacements.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _PREDICTIONS: Final[dict[LandingMatch, Prediction]] = {
 
 @dataclass(slots=True)
 class Reporter:
-    """Tells of one cycle, and counts it."""
+    """Logs and counts what happens in one cycle."""
 
     log: Log
     metrics: Metrics
@@ -71,14 +71,14 @@ class Reporter:
     policy: Policy
     #: Evictions by strategy.
     evicted: Counter[PluginRef] = field(init=False, default_factory=Counter)
-    #: Evictions that somebody else was asked for, by strategy.
+    #: Evictions that another component was asked for, by strategy.
     requested: Counter[PluginRef] = field(init=False, default_factory=Counter)
-    #: What became of replacements with predicted nodes.
+    #: Replacements with predicted nodes, by outcome.
     predictions: Counter[Prediction] = field(init=False, default_factory=Counter)
     _by_node: defaultdict[str, Counter[str]] = field(init=False, default_factory=lambda: defaultdict(Counter))
 
     def decided(self, cycle: Cycle) -> None:
-        """Tell what was decided against, and which strategies could not work."""
+        """Report refused moves, and strategies that failed or had nothing to do."""
         if cycle.skipped:
             log_lines.cycle_skipped(self.log, len(cycle.nodes))
         for note in namespace_notes(cycle.state.cluster):
@@ -99,7 +99,7 @@ class Reporter:
             self.metrics.strategy_done(ref.plugin, ref.profile, seconds)
 
     def outcome(self, outcome: Outcome) -> None:
-        """Tell of one event."""
+        """Report one outcome of a move."""
         match outcome:
             case Evicted(task) | WouldEvict(task):
                 self._evicted(task, dry_run=isinstance(outcome, WouldEvict))
@@ -119,7 +119,7 @@ class Reporter:
                 self._followed(outcome)
 
     def _followed(self, outcome: Outcome) -> None:
-        """Tell of a replacement."""
+        """Report the state of a replacement."""
         match outcome:
             case Landed(task, pod, node, match):
                 self._landed(task, pod, node, match)
@@ -132,7 +132,7 @@ class Reporter:
                 self.log.info("Replacement was not waited for", v=1, pod=_ref(task), message=message)
 
     def cycle_done(self) -> None:
-        """Tell what each strategy and the cycle came to."""
+        """Report the evictions of each strategy and of the cycle."""
         for _, point, ref in plugins_in_order(self.policy):
             log_lines.strategy_done(self.log, _POINTS[point], self.evicted[ref], self.requested[ref])
         log_lines.cycle_done(self.log, self.evicted.total(), self.requested.total())
@@ -195,12 +195,12 @@ class Reporter:
 
     def _dropped(self, task: Task, message: str, code: str) -> None:
         if code == OutcomeCode.REPLANNED:
-            # Its next decision tells of it.
+            # The cycle's next decision reports it.
             return
         self.metrics.moved(MoveResult.DROPPED, code)
         if code == OutcomeCode.BACK_OFF:
             self.metrics.backed_off()
-        # That a workload is left alone is what somebody should look at.
+        # A workload in back-off needs an operator's attention.
         verbosity = 0 if code == OutcomeCode.BACK_OFF else 1
         self.log.info("Planned eviction dropped", v=verbosity, pod=_ref(task), code=code, message=message)
 

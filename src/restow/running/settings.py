@@ -75,7 +75,7 @@ class CycleSettings:
     #: Empty is the default policy, which does nothing.
     policy_file: str = ""
     fallbacks: Fallbacks = field(default_factory=Fallbacks)
-    #: Decide and tell, and write nothing.
+    #: Decide and report, and write nothing.
     dry_run: bool = False
     #: None leaves it to the policy.
     placement: Placement | None = None
@@ -83,7 +83,7 @@ class CycleSettings:
     profiles: tuple[SchedulerProfile, ...] = (DEFAULT_PROFILE,)
     #: The document that they come from; None where there is none.
     scheduler_configuration: dict[str, Any] | None = None
-    #: Whether a pod that asks for it may be evicted by somebody else, later.
+    #: Whether another component may evict a pod that asks for it, later.
     in_background: bool = False
     #: Whether a pod is evicted only once the API server has confirmed its replacement in a dry run.
     confirm_replacements: bool = False

@@ -1,4 +1,4 @@
-"""Steering while a process leads, and the care that nothing stays behind a gate or a fence after it."""
+"""Steering while a process leads; at its end no pod stays gated and no node fenced."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from restow.serving.steering_metrics import SteeringMetrics
 
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
-#: Seconds within which a replacement comes that was given up.
+#: Seconds within which a replacement may still appear after restow stopped waiting for it.
 _RECENTLY: Final = 10.0
 
 
 @asynccontextmanager
 async def releasing(api: Api, cluster: Gated, log: Log, metrics: SteeringMetrics) -> AsyncIterator[Releasing]:
-    """Release pods that are gated for too long, as long as the context lasts, with or without the lease."""
+    """Release pods that are gated for too long while the block runs, with or without the lease."""
     keeper = Releasing(unthrottled(api), cluster, once_each(log.warning), metrics)
     async with background(keeper.run(), "release gates"):
         yield keeper
@@ -48,7 +48,7 @@ async def steering(
     fencing: Fencing,
     webhook: Webhook | None = None,
 ) -> AsyncIterator[Offer]:
-    """Steering while we lead, with the webhook of this process if it has one; nothing is left behind after it."""
+    """Steer while this process leads, also by its webhook if it has one; release all pods and nodes at the end."""
     quick = unthrottled(api)
     found = Steering(quick, permit, namespace, log.warning)
     keeper.steering = found
@@ -74,10 +74,10 @@ async def _repair(found: Steering) -> None:
 
 
 async def _leave(found: Steering, keeper: Releasing, log: Log) -> None:
-    """Leave nothing behind, for as long as the end may take.
+    """Release all gated pods; the caller limits the time.
 
-    A replacement can come after nobody awaits it any more, and be gated before the API server knows. The watch may be late
-    to tell of it, so the API server is asked where replacements were given up.
+    A replacement can appear after restow stopped waiting for it, and be gated before the API server sees the empty
+    ConfigMap. The watch may be late, so list the pods of the namespaces where restow stopped waiting recently.
     """
     await asyncio.gather(_cleared(found, log), keeper.let_all_go())
     await asyncio.sleep(PAUSE)
@@ -88,7 +88,7 @@ async def _leave(found: Steering, keeper: Releasing, log: Log) -> None:
 
 
 async def _let_go_in(namespace: str, api: Api, keeper: Releasing) -> None:
-    """Let the gated pods of a namespace go, as far as the API server tells of them."""
+    """Release the gated pods that the API server lists in a namespace."""
     store = ClusterStore()
     with suppress(ClientError):
         await read_kinds(api, ("Pod",), store, Selection(namespace))

@@ -43,17 +43,17 @@ class Tracing(Protocol):
 
 
 class NoTracing:
-    """Makes nothing of it."""
+    """Records nothing."""
 
     def span(self, name: str, **attributes: Attribute) -> AbstractContextManager[Span]:  # noqa: ARG002 - the protocol's
-        """Return a span that nobody sees."""
+        """Return a span that is not recorded."""
         return nullcontext(self)
 
     def happened(self, event: str, **attributes: Attribute) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """There is nothing to send."""
+        """Do nothing."""
 
 
 def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> Tracing:

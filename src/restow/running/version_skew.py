@@ -1,4 +1,4 @@
-"""Whether the API server is of a version that restow's rules were tried against; if not, a warning and nothing else."""
+"""Warn if restow's rules were not tested against the API server's version."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _ALLOWED: Final = 3
 
 
 async def check_version(api: Api, log: Log) -> int | None:
-    """Ask for the server's version, warn where it is another or far away, and return the minor one, None if not known.
+    """Warn if the server's version differs in its scores or is too far away; return the minor version, None if unknown.
 
-    ClientError where nobody answers or restow is refused.
-
-    A server that has no time for this question is no reason to end: the lists wait until it has.
+    ClientError if the server does not answer or refuses. A busy server is only a warning: the lists that follow wait
+    until it has time.
     """
     try:
         version = await git_version(api)

@@ -1,7 +1,7 @@
-"""The webhook of steering: gates replacements where the API server has no admission policy that could.
+"""The webhook of steering: gates replacements where the API server has no admission policy that can.
 
-Every replica answers, for the API server asks any of them: by what the ConfigMap names, and the one that leads also by what
-it has just announced. A replica that ends gates nothing any more.
+The API server may ask any replica, so each answers by the entries of the ConfigMap; the leader also by its newest entries.
+A replica that ends gates no more pods.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Webhook:
     """The webhook of this process."""
 
     counts: Counts
-    #: Who knows of awaited replacements.
+    #: Sources of awaited replacements.
     _knowing: list[Awaits] = field(default_factory=list, init=False)
     #: Address and port of the server; None while there is none.
     _served: tuple[str, int] | None = field(default=None, init=False)
@@ -55,16 +55,16 @@ class Webhook:
 
     @contextmanager
     def asking(self, knows: Awaits) -> Iterator[None]:
-        """Ask somebody too which replacements are awaited, while the block runs."""
+        """Add a source of awaited replacements while the block runs."""
         self._knowing.append(knows)
         try:
             yield
         finally:
-            # Whatever ends first, this process ends: it would not be there to let go what it gates.
+            # As soon as one source ends, the process ends, and could not release the pods that it gates.
             self._knowing.clear()
 
     async def distrust(self, host: str, authorities: bytes) -> str | None:
-        """Why somebody who asks for a host would not trust this process with certificates (PEM) of authorities."""
+        """Why a client of a host that trusts these authorities (PEM) would reject this process's certificate."""
         if self._served is None:
             return "restow serves nothing (--secure-port)"
         try:
@@ -88,7 +88,7 @@ class Webhook:
 
 
 def _trusting(authorities: bytes) -> ssl.SSLContext:
-    """A client as the API server is one: it takes a certificate of these authorities, or one of these itself."""
+    """The TLS context of a client like the API server, which trusts these authorities."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(cadata=authorities.decode("ascii"))
     return context
@@ -96,7 +96,7 @@ def _trusting(authorities: bytes) -> ssl.SSLContext:
 
 @asynccontextmanager
 async def informed(webhook: Webhook, api: Api, namespace: str, log: Log) -> AsyncIterator[None]:
-    """Have a webhook know what is announced in a namespace, while the block runs."""
+    """Let a webhook follow the ConfigMap of a namespace while the block runs."""
     announced = Announced(api, namespace, log.warning)
     async with background(announced.run(), "follow steering"):
         with webhook.asking(announced):
