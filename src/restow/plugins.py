@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from restow.scheduling.framework.cluster_events import ClusterEvent as ClusterEvent
     from restow.scheduling.framework.cluster_events import Resource as Resource
     from restow.scheduling.framework.context import Context as Context
-    from restow.scheduling.framework.declaration import PluginArgs as PluginArgs
     from restow.scheduling.framework.declaration import SchedulerPlugin as SchedulerPlugin
+    from restow.scheduling.framework.declaration import SchedulerPluginArgs as SchedulerPluginArgs
     from restow.scheduling.framework.extension_points import PROCEED as PROCEED
     from restow.scheduling.framework.extension_points import SKIP as SKIP
     from restow.scheduling.framework.extension_points import FilterResult as FilterResult
@@ -94,7 +94,7 @@ _HOMES = {
     "restow.scheduling.framework.argument_problems": ("out_of_range", "required"),
     "restow.scheduling.framework.cluster_events": ("Action", "ClusterEvent", "Resource"),
     "restow.scheduling.framework.context": ("Context",),
-    "restow.scheduling.framework.declaration": ("PluginArgs", "SchedulerPlugin"),
+    "restow.scheduling.framework.declaration": ("SchedulerPluginArgs", "SchedulerPlugin"),
     "restow.scheduling.framework.extension_points": (
         "PROCEED",
         "SKIP",

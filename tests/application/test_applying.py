@@ -15,7 +15,7 @@ from client.double import a_double, a_status, an_api
 from descheduling.harness import a_cluster
 from executing.fences import Nodes
 from restow.api.applying import Unattended
-from restow.application.applying import ApplyRequest, Session
+from restow.application.applying import ApplyRequest, ApplySession
 from restow.cli.apply_audience import TerminalAudience
 from restow.client.leadership import always
 from restow.cluster.pods_now import PodNow
@@ -42,13 +42,13 @@ class Quiet(Nodes):
         return []
 
 
-def a_session(effect: str | None) -> Session:
+def a_session(effect: str | None) -> ApplySession:
     """For a plan that counts on a fence of this effect, or on none."""
     policy = load_policy(as_json(strategy_policy("RemoveDuplicates")), "p", PLUGINS).policy
     fence = None if effect is None else Fenced(("a",), effect)
     plan = SavedPlan(PlanMetadata(NOW, "prove", "0"), (), {}, fence=fence)
     request = ApplyRequest("plan.json")
-    return Session(
+    return ApplySession(
         request, Order("plan.json", plan, policy, (DEFAULT_PROFILE,)), Unattended(), "kube-system", "descheduler"
     )
 

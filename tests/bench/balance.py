@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from restow.cluster.owners import owner_of
 from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.framework.context import Context
@@ -39,7 +39,7 @@ class Balance:
 class Filling:
     """A cluster whose pods move from node to node, by index."""
 
-    def __init__(self, cluster: Cluster, resources: Iterable[str]) -> None:
+    def __init__(self, cluster: ClusterSnapshot, resources: Iterable[str]) -> None:
         nodes = cluster.nodes
         self._rows = [row for name in resources if (row := nodes.resource(name)) is not None]
         self._state = ClusterState(cluster)
@@ -87,7 +87,9 @@ class Filling:
         self._pods[node] += sign * int(self._movable[pod])
 
 
-def balance_after(cluster: Cluster, resources: Iterable[str], pods: Sequence[int], nodes: Sequence[str]) -> Balance:
+def balance_after(
+    cluster: ClusterSnapshot, resources: Iterable[str], pods: Sequence[int], nodes: Sequence[str]
+) -> Balance:
     """The balance when replacements of some pods have landed, each on a node by name; empty where it waits."""
     filling = Filling(cluster, resources)
     numbers: Mapping[str, int] = {name: number for number, name in enumerate(cluster.nodes.names)}
@@ -98,7 +100,7 @@ def balance_after(cluster: Cluster, resources: Iterable[str], pods: Sequence[int
     return filling.balance()
 
 
-def intended_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[int], *, fill: bool) -> Balance:
+def intended_balance(cluster: ClusterSnapshot, resources: Sequence[str], pods: Sequence[int], *, fill: bool) -> Balance:
     """The balance if each replacement landed where a strategy hopes for: on the best node that no pod has left.
 
     That is the emptiest, or with ``fill`` the fullest, of those with room; no other rule is asked for. A pod for which
@@ -113,7 +115,9 @@ def intended_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[
     return filling.balance()
 
 
-def permitted_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[int], *, fill: bool) -> Balance:
+def permitted_balance(
+    cluster: ClusterSnapshot, resources: Sequence[str], pods: Sequence[int], *, fill: bool
+) -> Balance:
     """The same if each replacement must also pass kube-scheduler's filters, as restow models them, where it lands."""
     filling, state = Filling(cluster, resources), ClusterState(cluster).fork()
     schedulers, replacements = Schedulers(Context.of(state), (DEFAULT_PROFILE,)), Replacements(state, now=0)
@@ -130,11 +134,11 @@ def permitted_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence
     return filling.balance()
 
 
-def _sources(cluster: Cluster, pods: Sequence[int]) -> npt.NDArray[np.bool_]:
+def _sources(cluster: ClusterSnapshot, pods: Sequence[int]) -> npt.NDArray[np.bool_]:
     """Which nodes some pods are on, bool[node]."""
     return np.isin(np.arange(len(cluster.nodes)), cluster.pods.node[list(pods)])
 
 
-def _is_movable(cluster: Cluster, pod: int) -> bool:
+def _is_movable(cluster: ClusterSnapshot, pod: int) -> bool:
     owner = owner_of(cluster.pods, pod)
     return owner is None or owner.kind not in _OF_THE_NODE

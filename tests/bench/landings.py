@@ -20,7 +20,7 @@ from bench.inputs import dump_of
 from bench.planned_moves import Moves, landings, of_restow, of_the_descheduler, rows_by_name
 from bench.table import machine
 from oracle.oracle_process import OracleError
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import policy_for
 from restow.sources.synthetic.problems import Strategies, policy_text
@@ -55,7 +55,7 @@ SCENES = (
 )
 
 #: The plans of restow that are compared.
-_PLANS: tuple[tuple[str, Callable[[Cluster, str], Moves]], ...] = (
+_PLANS: tuple[tuple[str, Callable[[ClusterSnapshot, str], Moves]], ...] = (
     ("none", partial(of_restow, certainty="certain", steering="none")),
     ("likely", partial(of_restow, certainty="likely", steering="none")),
     ("steered", partial(of_restow, certainty="likely", steering="nominate")),
@@ -119,7 +119,7 @@ def measure(scene: Scene, nodes: int) -> Row:
     return Row(scene, nodes, tuple(_outcomes(scene, dump, load_cluster([str(dump)])[0])))
 
 
-def _outcomes(scene: Scene, dump: Path, cluster: Cluster) -> Iterator[Outcome]:
+def _outcomes(scene: Scene, dump: Path, cluster: ClusterSnapshot) -> Iterator[Outcome]:
     yield Outcome(None, Filling(cluster, scene.resources).balance())
     evicted = of_the_descheduler(dump, cluster, scene.policy)
     yield _outcome(scene, dump, cluster, evicted)
@@ -130,13 +130,13 @@ def _outcomes(scene: Scene, dump: Path, cluster: Cluster) -> Iterator[Outcome]:
         yield _outcome(scene, dump, cluster, plan(cluster, scene.policy))
 
 
-def _outcome(scene: Scene, dump: Path, cluster: Cluster, moves: Moves) -> Outcome:
+def _outcome(scene: Scene, dump: Path, cluster: ClusterSnapshot, moves: Moves) -> Outcome:
     nodes = landings(dump, cluster, moves)
     balance = balance_after(cluster, scene.resources, _rows(cluster, moves), nodes)
     return Outcome(moves, balance, nodes.count(""))
 
 
-def _rows(cluster: Cluster, moves: Moves) -> list[int]:
+def _rows(cluster: ClusterSnapshot, moves: Moves) -> list[int]:
     rows = rows_by_name(cluster)
     return [rows[each.pod] for each in moves.granted]
 

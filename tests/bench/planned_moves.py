@@ -20,7 +20,7 @@ from oracle.oracle_process import OracleProcess, oracle_binary
 from oracle.scheduler_process import scheduler_binary
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import owner_of
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
@@ -52,7 +52,7 @@ class Moves:
     refused: int = 0
 
 
-def of_the_descheduler(dump: Path, cluster: Cluster, policy: str) -> Moves:
+def of_the_descheduler(dump: Path, cluster: ClusterSnapshot, policy: str) -> Moves:
     """The Descheduler's evictions in one cycle. ValueError where it cannot work."""
     with OracleProcess(oracle_binary()) as oracle:
         answer = oracle.ask(files=[dump], policy=policy, now=NOW, order="upstream", timeout=_PATIENCE)
@@ -63,7 +63,7 @@ def of_the_descheduler(dump: Path, cluster: Cluster, policy: str) -> Moves:
     return Moves(left, len(evicted) - len(left))
 
 
-def of_restow(cluster: Cluster, policy: str, certainty: Certainty, steering: SteeringMode) -> Moves:
+def of_restow(cluster: ClusterSnapshot, policy: str, certainty: Certainty, steering: SteeringMode) -> Moves:
     """The moves of one plan of restow."""
     loaded = load_policy(policy.encode(), "policy.yaml", plugins()).policy
     asked = structs.replace(loaded, restow=structs.replace(loaded.restow, certainty=certainty))
@@ -77,7 +77,7 @@ def of_restow(cluster: Cluster, policy: str, certainty: Certainty, steering: Ste
     )
 
 
-def landings(dump: Path, cluster: Cluster, moves: Moves) -> list[str]:
+def landings(dump: Path, cluster: ClusterSnapshot, moves: Moves) -> list[str]:
     """The node of each replacement, empty where it finds none, as the real kube-scheduler places them in turn."""
     rows = rows_by_name(cluster)
     asked = [
@@ -94,12 +94,12 @@ def landings(dump: Path, cluster: Cluster, moves: Moves) -> list[str]:
     return msgspec.json.decode(done.stdout, type=list[str])
 
 
-def rows_by_name(cluster: Cluster) -> dict[str, int]:
+def rows_by_name(cluster: ClusterSnapshot) -> dict[str, int]:
     """The row of each pod of a cluster."""
     return {cluster.pods.full_name(row): row for row in range(len(cluster.pods))}
 
 
-def granted(cluster: Cluster, evicted: Sequence[str]) -> Iterator[str]:
+def granted(cluster: ClusterSnapshot, evicted: Sequence[str]) -> Iterator[str]:
     """The evictions for which the disruption budgets have room, if they are asked for in turn."""
     budgets = DisruptionBudgets.of(cluster, LabelGroups(cluster.pods))
     rows = rows_by_name(cluster)
@@ -110,7 +110,7 @@ def granted(cluster: Cluster, evicted: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _comes_after(cluster: Cluster, pod: int) -> bool:
+def _comes_after(cluster: ClusterSnapshot, pod: int) -> bool:
     """Whether the replacement of a pod comes only when that is gone."""
     owner = owner_of(cluster.pods, pod)
     return owner is not None and owner.kind in _ONE_AT_A_TIME

@@ -11,7 +11,7 @@ from restow.descheduling.plan import (
     Move,
     NodeLoad,
     OwnerRef,
-    Plan,
+    PlanDocument,
     PlanMetadata,
     PlanTotals,
     PodRef,
@@ -139,7 +139,7 @@ def a_report(
     summary = PlanTotals(len(loads), pods, 2 if loads else 0, len(moves), len(refusals), _utilisation(loads))
     metadata = PlanMetadata("2026-03-01T12:00:00Z", placement, "0.1.0")
     return Report(
-        plan=Plan(metadata, moves, refusals, summary, problems),
+        plan=PlanDocument(metadata, moves, refusals, summary, problems),
         count_loads=lambda: loads,
         sources="cluster.json, 0.1 s",
         policy=PolicyView(

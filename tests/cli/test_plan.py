@@ -10,7 +10,7 @@ import pytest
 
 from builders import NOW, a_list, a_node, a_pod
 from builders.policies import a_config, a_policy, a_profile, as_yaml, strategy_policy
-from restow.descheduling.plan import Plan
+from restow.descheduling.plan import PlanDocument
 from restow.sources.kubectl import USAGE
 
 FORMS = {
@@ -36,7 +36,7 @@ def test_the_same_input_and_time_give_the_same_bytes(restow, plan_arguments, for
 
 
 def test_the_json_is_the_schema(restow, plan_arguments):
-    plan = msgspec.json.decode(restow(*plan_arguments, "-o", "json").out, type=Plan)
+    plan = msgspec.json.decode(restow(*plan_arguments, "-o", "json").out, type=PlanDocument)
     assert [str(move.pod) for move in plan.moves] == ["default/web-1"]
     assert plan.metadata.generated_at == NOW
     assert plan.metadata.placement == "prove"

@@ -23,7 +23,7 @@ from builders import (
 from restow.cluster.amounts import amount
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.errors import InputError
@@ -47,7 +47,7 @@ def filled(*things: Object) -> ClusterStore:
     return store
 
 
-def of(*things: Object) -> Cluster:
+def of(*things: Object) -> ClusterSnapshot:
     return filled(*things).snapshot()
 
 

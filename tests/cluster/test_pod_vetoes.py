@@ -11,7 +11,7 @@ import pytest
 from builders import a_node, a_pod
 from descheduling.harness import Object
 from restow.cluster.pod_values import ALWAYS, NO_VETOES, PodVetoes
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.kube.duration import MINUTE
 from restow.kube.kinds import KINDS
 from restow.sources.compact import CompactCluster
@@ -34,7 +34,7 @@ def wire(each: Object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(each), type=KINDS[each["kind"]])
 
 
-def of_pods(cluster: Cluster) -> dict[str, PodVetoes]:
+def of_pods(cluster: ClusterSnapshot) -> dict[str, PodVetoes]:
     pods = cluster.pods
     return {name: pods.tables.vetoes[veto] for name, veto in zip(pods.names, pods.vetoes.tolist(), strict=True)}
 

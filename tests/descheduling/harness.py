@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
@@ -31,7 +31,7 @@ WALK_LIMITS: dict[str, tuple[Object, list[str]]] = {
 }
 
 
-def a_cluster(*objects: Object) -> Cluster:
+def a_cluster(*objects: Object) -> ClusterSnapshot:
     """The cluster that a dump of these objects would give."""
     store = ClusterStore()
     for each in objects:

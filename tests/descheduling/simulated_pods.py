@@ -11,7 +11,7 @@ from restow.kube.manifests.documents import manifest_of
 from restow.kube.timestamps import SECOND, parse_time
 from restow.simulating.actors import start_actors
 from restow.simulating.eviction import evict
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 
 #: Seconds after which a replacement has a node if it ever gets one.
 LATER: Final = 180
@@ -21,7 +21,7 @@ class Simulated:
     """The objects, with everybody who runs in a cluster."""
 
     def __init__(self, objects: Sequence[dict[str, Any]], seed: int) -> None:
-        self.simulation = Simulation.at(parse_time(NOW), seed)
+        self.simulation = VirtualCluster.at(parse_time(NOW), seed)
         self.store = self.simulation.store
         start_actors(self.simulation)
         there = [each for each in objects if each["metadata"].get("namespace") != "nowhere"]

@@ -14,7 +14,7 @@ from descheduling.test_proof import proof, the_pod, wanting
 from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
 from restow.descheduling import landings
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.plan import Move, Plan
+from restow.descheduling.plan import Move, PlanDocument
 from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
@@ -28,11 +28,11 @@ ROUNDING = 0.00005
 SEEDS = range(6)
 
 
-def plan_of(cycle: Cycle) -> Plan:
+def plan_of(cycle: Cycle) -> PlanDocument:
     return make_plan(cycle, parse_time(NOW), "prove")
 
 
-def generated(profile: str, nodes: int, pods: int) -> Plan:
+def generated(profile: str, nodes: int, pods: int) -> PlanDocument:
     with NamedTemporaryFile(suffix=".json") as file:
         write_list(generate(profile, nodes, pods, 3), file)  # type: ignore[arg-type]
         file.flush()
@@ -40,7 +40,7 @@ def generated(profile: str, nodes: int, pods: int) -> Plan:
     return plan_of(prove_cycle(cluster, read_policy(policy_for(profile)), strategies(), parse_time(NOW)))  # type: ignore[arg-type]
 
 
-def random_plans(steering: SteeringMode) -> Iterator[Plan]:
+def random_plans(steering: SteeringMode) -> Iterator[PlanDocument]:
     cases = (a_moving_case(subject, seed) for subject in MOVING_SUBJECTS for seed in SEEDS)
     return (plan_of(prove(case.cluster, case.policy, steering=steering)) for case in cases)
 
@@ -61,7 +61,7 @@ def check(move: Move) -> None:
         assert sum(good) == pytest.approx(move.probability, abs=slack)
 
 
-def check_summary(plan: Plan) -> None:
+def check_summary(plan: PlanDocument) -> None:
     assert sum(plan.summary.gains.values()) == len(plan.moves) == sum(plan.summary.targets.values())
 
 

@@ -30,7 +30,7 @@ from oracle.random_rules import NAMESPACES
 from restow.cluster import pods as pod_rows
 from restow.cluster.pods import PodRow, Pods
 from restow.descheduling.cycle import Cycle, run_cycle
-from restow.descheduling.plan import Plan
+from restow.descheduling.plan import PlanDocument
 from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
@@ -78,7 +78,7 @@ class ProfileCase:
 
 @pytest.mark.parametrize("seeds", CHUNKS, ids=lambda seeds: f"{seeds.start}:{seeds.stop}")
 def test_a_plan_of_several_profiles_is_sound(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    plans: dict[int, list[Plan | str]] = {seed: [] for seed in seeds}
+    plans: dict[int, list[PlanDocument | str]] = {seed: [] for seed in seeds}
     for rows in (1, _STEP):
         monkeypatch.setattr(pod_rows, "_STEP", rows)
         for seed, made in plans.items():
@@ -143,7 +143,7 @@ def evictors(policy: Object) -> list[Object]:
     return [each["args"] for each in configs if each["name"] == "DefaultEvictor"]
 
 
-def sound_plan(seed: int, placement: Placement) -> Plan | str:
+def sound_plan(seed: int, placement: Placement) -> PlanDocument | str:
     """The plan of one case, or what is wrong about it; empty where the policy cannot be used with the cluster."""
     case = a_profile_case(seed)
     try:

@@ -12,7 +12,7 @@ from msgspec import UNSET, structs
 from builders import HOSTNAME, NOW, Object, a_namespace, a_node, a_pdb, a_pod, node_affinity, node_term
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.plan import Move
 from restow.descheduling.planning import decided, make_plan
 from restow.descheduling.replaying import Replay, check_plugins_enabled, replay
@@ -32,7 +32,7 @@ LOW = a_policy("LowNodeUtilization", {"thresholds": {"cpu": 30}, "targetThreshol
 
 
 def planned(
-    cluster: Cluster, policy: Policy, placement: Placement = "prove", steering: SteeringMode = "none"
+    cluster: ClusterSnapshot, policy: Policy, placement: Placement = "prove", steering: SteeringMode = "none"
 ) -> tuple[Move, ...]:
     """The moves that a plan of a cluster has."""
     cycle = decided(cluster, policy, placement, AT, (DEFAULT_PROFILE,), steering=steering)
@@ -40,7 +40,7 @@ def planned(
 
 
 def again(
-    cluster: Cluster,
+    cluster: ClusterSnapshot,
     policy: Policy,
     moves: Sequence[Move],
     placement: Placement = "prove",
@@ -98,7 +98,7 @@ def test_a_plan_without_steering_is_steered_to_its_targets_where_that_is_possibl
     assert any(each.steering for each in steered.values())
 
 
-def generated(profile: str, nodes: int = 14, pods: int = 200) -> Cluster:
+def generated(profile: str, nodes: int = 14, pods: int = 200) -> ClusterSnapshot:
     """Small enough for a test, large enough for rounds in which strategies answer one another."""
     with NamedTemporaryFile(suffix=".json") as file:
         write_list(generate(profile, nodes, pods, 3), file)  # type: ignore[arg-type]

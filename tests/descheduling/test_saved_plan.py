@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from builders.plans import a_move, a_steered_move, small_report
-from restow.descheduling.plan import Fenced, Plan
+from restow.descheduling.plan import Fenced, PlanDocument
 from restow.descheduling.saved_plan import read_plan
 from restow.errors import InputError
 from restow.policies.codes import PlacementConstraint
@@ -18,11 +18,11 @@ from restow.reporting.json import render_json
 POLICY = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
 
 
-def a_plan(**changes: Any) -> Plan:
+def a_plan(**changes: Any) -> PlanDocument:
     return structs.replace(small_report().plan, policy=POLICY, **changes)
 
 
-def written(plan: Plan | None = None) -> bytes:
+def written(plan: PlanDocument | None = None) -> bytes:
     return b"".join(render_json(plan or a_plan()))
 
 

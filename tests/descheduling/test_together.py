@@ -12,7 +12,7 @@ from builders import NOW, a_node, a_pod, a_replica_set, running
 from descheduling.harness import Object, a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from oracle.moving_cases import a_large_moving_case, a_moving_case
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.landings import PlacementPrediction
 from restow.descheduling.planning import make_plan
@@ -74,7 +74,7 @@ def test_nothing_is_known_of_a_pod_that_differs_in_what_decides_its_landing(othe
     assert memory.recall(1, 0) is None
 
 
-def asked_about(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, policy: Policy) -> tuple[Cycle, int]:
+def asked_about(monkeypatch: pytest.MonkeyPatch, cluster: ClusterSnapshot, policy: Policy) -> tuple[Cycle, int]:
     """A plan, and how many pods the scheduler was asked about."""
     asked: list[int] = []
     decide = Scheduler.decide
@@ -137,6 +137,6 @@ def test_a_plan_is_the_same_where_nothing_is_remembered(strategy: str, monkeypat
             assert the_plan(cluster, policy) == with_memory
 
 
-def the_plan(cluster: Cluster, policy: Policy) -> bytes:
+def the_plan(cluster: ClusterSnapshot, policy: Policy) -> bytes:
     now = parse_time(NOW)
     return msgspec.json.encode(make_plan(prove_cycle(cluster, policy, strategies(), now), now, "prove"))

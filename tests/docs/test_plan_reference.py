@@ -8,7 +8,7 @@ import pytest
 
 from docs.fields import fields_of
 from docs.pages import code_spans, rows, section, text_of
-from restow.descheduling.plan import Plan
+from restow.descheduling.plan import PlanDocument
 from restow.policies.codes import Certainty, Placement, PlacementConstraint, RefusalCode, Stage
 
 PAGE = text_of("docs/reference/plan-json.md")
@@ -16,7 +16,7 @@ CODES = section(PAGE, "## Stages and codes")
 
 
 def test_every_field_of_the_plan_has_a_row_and_no_row_is_of_another():
-    assert set(rows(section(PAGE, "## Fields"))) == set(fields_of(Plan))
+    assert set(rows(section(PAGE, "## Fields"))) == set(fields_of(PlanDocument))
 
 
 def test_every_refusal_code_has_a_row_and_no_row_is_of_another():

@@ -10,7 +10,7 @@ from docs.pages import section, text_of
 from restow.scheduling.configuration.profiles import DEFAULT_PLUGINS
 from restow.scheduling.configuration.registry import IN_TREE
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.framework.declaration import POINTS, Availability, PluginArgs
+from restow.scheduling.framework.declaration import POINTS, Availability, SchedulerPluginArgs
 
 PAGE = text_of("docs/reference/scheduler-configuration.md")
 
@@ -53,4 +53,4 @@ def test_every_argument_has_a_row():
     rows = section(PAGE, "## Arguments")
     for kind in kinds:
         assert f"| {kind.__name__.removesuffix('Args')} |" in rows
-        assert words(rows) >= fields(kind) - fields(PluginArgs)
+        assert words(rows) >= fields(kind) - fields(SchedulerPluginArgs)

@@ -26,7 +26,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating import store as stores
 from restow.simulating.actors import start_actors
 from restow.simulating.kubelets import KubeletSettings
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 
 _START: Final = 1_767_225_600 * SECOND
 #: As kwok plays the kubelets: everything happens at once, unless annotations say when.
@@ -55,7 +55,7 @@ class Expected:
 
 def simulated(scene: Scene, nodes: Iterable[Object], namespace: str) -> Expected:
     """The history of a scene in virtual time, on nodes that are there, and on its own."""
-    simulation = Simulation.at(_START, seed=1)
+    simulation = VirtualCluster.at(_START, seed=1)
     start_actors(simulation, kubelet_settings=_AT_ONCE)
     changes: list[Change] = []
     for each in (*nodes, *own_nodes(scene, namespace)):
@@ -80,7 +80,7 @@ def _bare(step: Step | After) -> Step:
     return step.step if isinstance(step, After) else step
 
 
-def _pass(simulation: Simulation, seconds: float | None) -> None:
+def _pass(simulation: VirtualCluster, seconds: float | None) -> None:
     """Let so much time pass, or as much as it takes until it is quiet."""
     clock = simulation.clock
     if seconds is None:
@@ -89,7 +89,7 @@ def _pass(simulation: Simulation, seconds: float | None) -> None:
     clock.run(clock.now + int(seconds * SECOND))
 
 
-def _note(changes: list[Change], simulation: Simulation, event: stores.ObjectEvent, namespace: str) -> None:
+def _note(changes: list[Change], simulation: VirtualCluster, event: stores.ObjectEvent, namespace: str) -> None:
     old, new = (each and _document(each) for each in (event.old, event.new))
     if event.kind in KINDS and _namespace_of(new or old or {}) == namespace:
         time_passed = (simulation.clock.now - _START) / SECOND

@@ -16,7 +16,7 @@ from e2e.workloads import is_ready, pods_of
 from restow.kube.manifests.documents import document_of, manifest_of
 from restow.simulating.conditions import over, with_node_condition
 from restow.simulating.eviction import evict
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN
 
 #: Stands for the namespace of a scene in its objects.
@@ -32,7 +32,7 @@ class Step(Protocol):
     def on_plane(self, plane: ControlPlane, namespace: str) -> None:
         """Do it to the real cluster."""
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Do it to the simulated one."""
 
 
@@ -52,7 +52,7 @@ class Apply:
                     raise
                 plane.admin.create(each)
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Apply them."""
         for each in self._here(namespace):
             simulation.store.apply(manifest_of(each))
@@ -74,7 +74,7 @@ class Patch:
         """Send it."""
         plane.admin.patch(self.kind, self.name.replace(OWN, namespace), _named(self.change, namespace), namespace)
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Merge it."""
         place = "" if self.kind == "Node" else namespace
         found = simulation.store.get(self.kind, place, self.name.replace(OWN, namespace))
@@ -95,7 +95,7 @@ class Delete:
         options = {"propagationPolicy": self.propagation}
         plane.admin.call("DELETE", path_of(self.kind, name, namespace), options)
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Delete it."""
         place = "" if self.kind in ("Node", "Namespace") else namespace
         name = self.name.replace(OWN, namespace)
@@ -121,7 +121,7 @@ class DeletePods:
             else:
                 plane.admin.delete("Pod", name_of(pod), namespace)
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Delete or evict them."""
         pods = [
             (each.ready_since is None, each.metadata.name)
@@ -147,7 +147,7 @@ class Fail:
         status = {"phase": "Failed", "conditions": conditions}
         plane.admin.patch("Pod", self.pod, {"status": status}, namespace, part="status")
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Have it say so."""
         pod = simulation.store.get("Pod", namespace, self.pod)
         simulation.store.update(over(pod, "Failed", simulation.clock.text))
@@ -166,7 +166,7 @@ class Unready:
         name = self.node.replace(OWN, namespace)
         plane.admin.patch("Node", name, {"metadata": {"labels": {"test/not-ready": label}}})
 
-    def on_simulation(self, simulation: Simulation, namespace: str) -> None:
+    def on_simulation(self, simulation: VirtualCluster, namespace: str) -> None:
         """Have its condition say so."""
         node = simulation.store.get("Node", "", self.node.replace(OWN, namespace))
         status = "True" if self.ready else "False"

@@ -15,7 +15,7 @@ from restow.kube.manifests.documents import document_of, manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.actors import start_actors
 from restow.simulating.kubelets import EXIT_CODE, READY_DELAY, RUN_FOR, KubeletSettings
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 
 _START = 1_767_225_600 * SECOND
 #: As kwok plays the kubelets: everything happens at once.
@@ -47,7 +47,7 @@ class Both:
 
     def __init__(self, plane: ControlPlane, namespace: str, nodes: int) -> None:
         self._admin, self._namespace = plane.admin, namespace
-        self.simulation = Simulation.at(_START, seed=1)
+        self.simulation = VirtualCluster.at(_START, seed=1)
         start_actors(self.simulation, kubelet_settings=_AT_ONCE)
         for number in range(nodes):
             self.simulation.store.load(manifest_of(a_node(f"node-{number}", cpu="32", memory="64Gi")))

@@ -23,7 +23,7 @@ from e2e.workloads import budget, deployment, stateful_set, wait_for_ready
 from live.contents import contents_of
 from restow.client.connection import connect
 from restow.client.transport import Api
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.errors import InputError
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
@@ -45,7 +45,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
-async def listed(api: Api, kinds: tuple[str, ...] = READ) -> Cluster:
+async def listed(api: Api, kinds: tuple[str, ...] = READ) -> ClusterSnapshot:
     """The cluster as fresh lists tell it."""
     store = ClusterStore()
     await read_kinds(api, kinds, store)

@@ -21,7 +21,7 @@ from e2e.snapshots import write_snapshot
 from e2e.waiting import wait_until
 from e2e.workloads import a_template, daemon_set, deployment, job, replica_set, stateful_set
 from restow.cluster.pod_classes import Aspect, columns_of
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.sources.documents import load_cluster
 from restow.workloads.replacements import Replacements
@@ -163,7 +163,7 @@ CASES = {
 }
 
 
-def values(cluster: Cluster, pod: int) -> dict[str, Any]:
+def values(cluster: ClusterSnapshot, pod: int) -> dict[str, Any]:
     """What the scheduler reads of a pod, decoded; the order of tolerations does not matter."""
     pods = cluster.pods
     ids = {column: getattr(pods, column)[pod] for column in READ}
@@ -174,7 +174,7 @@ def values(cluster: Cluster, pod: int) -> dict[str, Any]:
     return found | {"tolerations": set(found["tolerations"])}
 
 
-def of_the_new_pod(cluster: Cluster, pod: int) -> dict[str, Any]:
+def of_the_new_pod(cluster: ClusterSnapshot, pod: int) -> dict[str, Any]:
     """What the scheduler read of a pod that is bound by now."""
     found = values(cluster, pod)
     return found | {"labels": {key: value for key, value in found["labels"].items() if key not in OF_THE_NODE}}
@@ -187,11 +187,11 @@ def a_limit_range(namespace: str) -> Object:
     return made | {"spec": {"limits": limits}}
 
 
-def position(cluster: Cluster, pod: Object) -> int:
+def position(cluster: ClusterSnapshot, pod: Object) -> int:
     return cluster.pods.uids.index(pod["metadata"]["uid"])
 
 
-def read(plane: ControlPlane, folder: Path) -> Cluster:
+def read(plane: ControlPlane, folder: Path) -> ClusterSnapshot:
     return load_cluster([str(write_snapshot(plane.admin, folder))])[0]
 
 

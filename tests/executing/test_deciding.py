@@ -12,7 +12,7 @@ from builders.policies import strategy_policy
 from descheduling import harness
 from descheduling.harness import a_cluster
 from descheduling.proven import TOLD
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.limits import PriorEviction
 from restow.descheduling.registry import plugins
 from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
@@ -28,7 +28,7 @@ def a_policy(**restow: Any) -> Policy:
     return load_policy(msgspec.json.encode(document), "policy.json", plugins()).policy
 
 
-def duplicates() -> Cluster:
+def duplicates() -> ClusterSnapshot:
     """Three replicas on one of three nodes."""
     nodes: list[Object] = [a_node(f"n{at}", cpu="4", pods="110", labels={HOSTNAME: f"n{at}"}) for at in range(3)]
     same: dict[str, Any] = {"owner": ("ReplicaSet", "web"), "created": ago(3600), "images": ["web:1"]}

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 
 
-def contents_of(cluster: Cluster) -> Any:
+def contents_of(cluster: ClusterSnapshot) -> Any:
     """Nodes, pods and other objects, without identifiers that say nothing."""
     return {"nodes": _columns(cluster.nodes), "pods": _columns(cluster.pods), "others": cluster.others}
 

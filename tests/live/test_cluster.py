@@ -13,7 +13,7 @@ from builders.metadata import uid_of
 from live.apiserver import ApiServer
 from live.contents import contents_of
 from restow.client.transport import Api
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.reading import read_kinds
 
@@ -28,7 +28,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def fresh(api: Api, kinds: tuple[str, ...] = KINDS) -> Cluster:
+async def fresh(api: Api, kinds: tuple[str, ...] = KINDS) -> ClusterSnapshot:
     store = ClusterStore()
     await read_kinds(api, kinds, store)
     return store.snapshot()

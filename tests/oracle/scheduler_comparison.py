@@ -17,7 +17,7 @@ import msgspec
 from builders.metadata import Object
 from oracle.scheduler_process import Candidate, Outcome, Rejection, SchedulerProcess
 from restow.cluster.interning import IntArray
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
 from restow.kube.kinds import KINDS
 from restow.scheduling.configuration.load import load_scheduler_configuration
@@ -145,7 +145,7 @@ def _profiles(config: str) -> tuple[SchedulerProfile, ...]:
     return load_scheduler_configuration(config.encode(), "config").profiles if config else (DEFAULT_PROFILE,)
 
 
-def _cluster(objects: Iterable[Object]) -> Cluster:
+def _cluster(objects: Iterable[Object]) -> ClusterSnapshot:
     """The cluster that a dump of these objects would give."""
     store = ClusterStore()
     for each in objects:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from restow.reporting.explain_scheduling import scheduling_sections, span
-from restow.scheduler.explanation import Explanation, LastAttempt, Objection
+from restow.scheduler.explanation import LastAttempt, Objection, QueueExplanation
 
-WAITS = Explanation(
+WAITS = QueueExplanation(
     namespace="shop",
     name="checkout-8b-w7fjs",
     uid="u",
@@ -33,7 +33,7 @@ WAITS = Explanation(
 )
 
 
-def told(explanation: Explanation, width: int = 80) -> str:
+def told(explanation: QueueExplanation, width: int = 80) -> str:
     sections = scheduling_sections(explanation, "https://127.0.0.1:10259", width)
     return "\n\n".join("\n".join(line.plain for line in lines) for lines in sections if lines)
 

@@ -7,12 +7,12 @@ import yaml
 from msgspec import structs
 
 from builders.plans import a_report, small_report, upstream_report
-from restow.descheduling.plan import Plan, ResourceLoad, Utilisation
+from restow.descheduling.plan import PlanDocument, ResourceLoad, Utilisation
 from restow.reporting.json import compact_json, document, render_json
 from restow.reporting.yaml import render_yaml
 
 
-def rendered(plan: Plan) -> bytes:
+def rendered(plan: PlanDocument) -> bytes:
     return b"".join(render_json(plan))
 
 
@@ -71,7 +71,7 @@ def test_the_layout_is_stable() -> None:
 
 def test_a_stored_plan_can_be_read_again() -> None:
     plan = small_report().plan
-    assert msgspec.json.decode(rendered(plan), type=Plan).moves == plan.moves
+    assert msgspec.json.decode(rendered(plan), type=PlanDocument).moves == plan.moves
 
 
 def test_yaml_is_the_same_document_in_the_same_order() -> None:

@@ -17,7 +17,7 @@ from builders.memory_api import MemoryApi
 from restow.application.saved_plans import read_order
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
-from restow.descheduling.plan import Move, Plan, PlanMetadata, PlanTotals, PodRef, Refusal, Utilisation
+from restow.descheduling.plan import Move, PlanDocument, PlanMetadata, PlanTotals, PodRef, Refusal, Utilisation
 from restow.running.publishing import fitting, publishing
 from restow.running.settings import PlanConfigMap
 from running.cycling import Run, a_town, crowd, rules
@@ -97,13 +97,13 @@ def test_a_summary_that_cannot_be_written_is_told_and_the_cycle_is_done() -> Non
     assert any(each.startswith("the plan was not written to the ConfigMap tools/plan: ") for each in run.heard.messages)
 
 
-def a_plan(moves: int, refusals: int) -> Plan:
+def a_plan(moves: int, refusals: int) -> PlanDocument:
     chance = random.Random(1)
 
     def pod() -> PodRef:
         return PodRef("shop", f"web-{chance.getrandbits(200):x}", "")
 
-    return Plan(
+    return PlanDocument(
         metadata=PlanMetadata("", "prove", ""),
         moves=tuple(Move(pod(), None, "n0") for _ in range(moves)),
         refusals=tuple(Refusal(pod(), "n0", "p", "s", "limit", "X", "") for _ in range(refusals)),

@@ -10,7 +10,7 @@ import pytest
 
 from builders import pod_metrics
 from executing.double import a_task
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.usage_changes import UsageChange
 from restow.executing.outcomes import Evicted, Landed, LandingMatch, Outcome, Settled
 from restow.kube.duration import HOUR, SECOND
@@ -56,7 +56,7 @@ def test_the_next_plan_of_a_cycle_and_the_next_cycle_know_of_it(monkeypatch: pyt
     known: list[Sequence[UsageChange]] = []
     decide = cycles.decide
 
-    def listening(cluster: Cluster, *args: Any, **options: Any) -> Any:
+    def listening(cluster: ClusterSnapshot, *args: Any, **options: Any) -> Any:
         known.append(cluster.usage_changes)
         return decide(cluster, *args, **options)
 

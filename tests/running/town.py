@@ -15,7 +15,7 @@ from builders import Object, a_condition
 from restow.client import eviction
 from restow.cluster.nodes import NodeRow
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.executing.task import Task
 from restow.kube.kinds import KINDS
 from restow.kube.objects import OwnerReference
@@ -64,7 +64,7 @@ class Town:
         """Where each pod is."""
         return {name: pod["spec"].get("nodeName", "") for name, pod in self._pods.items()}
 
-    def snapshot(self) -> Cluster:
+    def snapshot(self) -> ClusterSnapshot:
         return self._store.snapshot().without(self.hidden)
 
     def pod(self, namespace: str, name: str) -> PodNow | None:

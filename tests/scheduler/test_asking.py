@@ -16,7 +16,7 @@ from restow.errors import ClientError, InputError
 from restow.running.https import https
 from restow.running.settings import HttpsSettings
 from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits
-from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
+from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
 from restow.serving.guarding import guarded
 from restow.serving.health import Health
 from restow.serving.pages import plain_text
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.asyncio
 
 HERE = "127.0.0.1"
 PAGE = "/pods/{namespace}/{name}"
-TOLD = Explanation(
+TOLD = QueueExplanation(
     namespace="shop",
     name="db-0",
     uid="u",
@@ -74,7 +74,7 @@ async def a_scheduler(*, explains: bool = True) -> AsyncIterator[str]:
         yield f"https://{HERE}:{port}"
 
 
-async def ask(url: str, folder: Path, name: str = "db-0", token: str = "good") -> Explanation:
+async def ask(url: str, folder: Path, name: str = "db-0", token: str = "good") -> QueueExplanation:
     file = folder / "token"
     file.write_text(token)
     return await why_it_waits(await endpoint_of(WhereToAsk(url, str(file)), None, None, {}), "shop", name)

@@ -7,7 +7,7 @@ import pytest
 from builders import a_node
 from live.apiserver import now
 from restow.scheduler.explaining import LastAttempts, explain
-from restow.scheduler.explanation import Explanation
+from restow.scheduler.explanation import QueueExplanation
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.configuration.queueing_rules import queueing_rules
 from restow.scheduling.queueing.queued_pod import QueuePlace
@@ -31,7 +31,7 @@ async def test_a_pod_that_fits_nowhere_is_told_node_by_node_with_what_it_waits_f
         async with a_scheduler(api, attempts) as daemon:
             await until(lambda: bool(daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE]))
             found = explain(daemon, RULES, attempts, "default", "p")
-            assert isinstance(found, Explanation)
+            assert isinstance(found, QueueExplanation)
             assert (found.queue, found.attempts, found.feasible_nodes) == ("unschedulable", 1, 0)
             assert [(each.plugin, each.count, each.nodes) for each in found.objections] == [
                 ("NodeResourcesFit", 1, ("a",)),

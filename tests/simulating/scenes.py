@@ -8,7 +8,7 @@ from builders import a_node
 from restow.kube.manifests.documents import manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.actors import start_actors
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 
 #: 2026-01-01T00:00:00Z.
 START = 1_767_225_600 * SECOND
@@ -19,7 +19,7 @@ class Scene:
     """A cluster whose nodes are called n1, n2... and have room for 40 pods that request 100m."""
 
     def __init__(self, nodes: int = 3, *, seed: int = 1, cpu: str = "4") -> None:
-        self.simulation = Simulation.at(START, seed)
+        self.simulation = VirtualCluster.at(START, seed)
         self.store, self.clock = self.simulation.store, self.simulation.clock
         actors = start_actors(self.simulation)
         self.kubelets, (self.scheduler,) = actors.kubelets, actors.schedulers

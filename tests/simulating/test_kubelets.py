@@ -16,7 +16,7 @@ from restow.simulating.kubelets import (
     START_DELAY,
     KubeletSettings,
 )
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from simulating.manifests import a_bare_pod
 from simulating.scenes import START, Scene
 
@@ -176,7 +176,7 @@ def test_a_cluster_with_a_pod_that_crashes_for_ever_is_quiet_at_last():
 
 def test_a_node_pulls_the_images_that_it_lacks_one_after_the_other():
     """Each once; what its status tells of is there already."""
-    simulation = Simulation.at(START, 1)
+    simulation = VirtualCluster.at(START, 1)
     start_actors(simulation, kubelet_settings=KubeletSettings(pull=10 * SECOND))
     store, clock = simulation.store, simulation.clock
     store.load(manifest_of(a_node("n1", images={"here:1": 1})))

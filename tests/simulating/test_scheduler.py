@@ -11,7 +11,7 @@ from builders import a_node, a_pdb, selector
 from restow.kube.manifests.documents import manifest_of
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.simulating.actors import start_actors
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import MINUTE, START, Scene
 
@@ -121,7 +121,7 @@ def test_a_scheduler_leaves_pods_of_others_alone():
 
 def test_two_schedulers_that_decide_at_once_overdraw_a_node_and_its_kubelet_refuses_one_pod():
     """Each sees what the other has bound, not what it is about to bind."""
-    simulation = Simulation.at(START, seed=1)
+    simulation = VirtualCluster.at(START, seed=1)
     start_actors(simulation, [(DEFAULT_PROFILE,), (replace(DEFAULT_PROFILE, name="mine"),)])
     simulation.store.load(manifest_of(a_node("n1", cpu="4", memory="8Gi")))
     for name in ("default-scheduler", "mine"):

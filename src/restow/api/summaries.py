@@ -5,11 +5,11 @@ from __future__ import annotations
 from restow.api.clusters import NodeSummary, PodSummary
 from restow.cluster.owners import workload_of
 from restow.cluster.pod_values import Phase
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 
 
-def nodes_of(cluster: Cluster) -> list[NodeSummary]:
+def nodes_of(cluster: ClusterSnapshot) -> list[NodeSummary]:
     """The nodes in the order of their names."""
     state, nodes = ClusterState(cluster), cluster.nodes
     cpu, memory = nodes.resource("cpu"), nodes.resource("memory")
@@ -28,7 +28,7 @@ def nodes_of(cluster: Cluster) -> list[NodeSummary]:
     ]
 
 
-def pods_of(cluster: Cluster) -> list[PodSummary]:
+def pods_of(cluster: ClusterSnapshot) -> list[PodSummary]:
     """The pods in the order of their namespaces and names."""
     state = ClusterState(cluster)
     return [_pod(state, pod) for pod in cluster.pods.where(cluster.pods.read()).tolist()]

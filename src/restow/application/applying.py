@@ -17,7 +17,7 @@ from restow.client.connection import connect
 from restow.client.leadership import Permit, always
 from restow.client.leases import LeaseLock
 from restow.client.transport import Api
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.plan_cluster import foreign_cluster
 from restow.descheduling.weaker_protections import weaker_protections
 from restow.errors import ClientError, InputError
@@ -113,7 +113,7 @@ def order_of(request: ApplyRequest) -> Order:
 
 async def apply(request: ApplyRequest, order: Order, audience: Audience) -> ApplyOutcome:
     """Carry a plan out; InputError for a plan of another cluster, ClientError where nothing was begun."""
-    return await Session(request, order, audience, *request.lease_place()).run()
+    return await ApplySession(request, order, audience, *request.lease_place()).run()
 
 
 @dataclass(slots=True, frozen=True)
@@ -130,7 +130,7 @@ class _Sentences:
 
 
 @dataclass(slots=True)
-class Session:
+class ApplySession:
     """One plan, applied to one cluster."""
 
     request: ApplyRequest
@@ -156,7 +156,7 @@ class Session:
                 self.check_cluster(live.snapshot(), _host(api))
                 return await self._apply(self._application(live, api, log), api, log)
 
-    def check_cluster(self, cluster: Cluster, api_server: str) -> None:
+    def check_cluster(self, cluster: ClusterSnapshot, api_server: str) -> None:
         """Raise InputError where the plan is of another cluster than this one."""
         foreign = foreign_cluster(self.order.plan.metadata, self.order.moves, cluster, api_server)
         if foreign is not None:

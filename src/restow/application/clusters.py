@@ -17,7 +17,7 @@ from restow.sources.kubectl import printing
 from restow.sources.reading import STDIN
 
 if TYPE_CHECKING:
-    from restow.cluster.snapshot import Cluster
+    from restow.cluster.snapshot import ClusterSnapshot
 
 
 @dataclass(slots=True, frozen=True)
@@ -40,7 +40,7 @@ class ClusterSource:
 class LoadedCluster:
     """A cluster that was read."""
 
-    cluster: Cluster
+    cluster: ClusterSnapshot
     #: Where it came from, in a word or two.
     origin: str
     #: What else was found, in sentences.

@@ -8,7 +8,7 @@ from restow.application.feedback import Feedback
 from restow.application.missing_usage import missing_usage
 from restow.application.named_objects import find_node, find_pod
 from restow.application.plan_context import PlanContext, PlanRequest, plan_context
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
@@ -31,7 +31,7 @@ def explained_node(request: PlanRequest, name: str, feedback: Feedback) -> NodeE
         return explain_node(setting, node)
 
 
-def _planned(request: PlanRequest, feedback: Feedback, find: Callable[[Cluster], int]) -> tuple[Setting, int]:
+def _planned(request: PlanRequest, feedback: Feedback, find: Callable[[ClusterSnapshot], int]) -> tuple[Setting, int]:
     """Find the object that is asked about, before the plan is made."""
     context = plan_context(request, feedback)
     index = find(context.found.cluster)

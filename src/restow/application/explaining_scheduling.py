@@ -18,7 +18,7 @@ from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
 from restow.plain_text import printable
 from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits
-from restow.scheduler.explanation import Explanation
+from restow.scheduler.explanation import QueueExplanation
 
 #: Names as the API server takes them, so that none of them is another path.
 _POD: Final = re.compile(r"([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)")
@@ -60,7 +60,7 @@ class _Pod(Struct, frozen=True):
     status: _Status = _Status()
 
 
-def explained_scheduling(request: WaitingPodRequest) -> Explanation:
+def explained_scheduling(request: WaitingPodRequest) -> QueueExplanation:
     """Explain why a pod waits; InputError where the request cannot be used, ClientError where nothing answers."""
     named = _POD.fullmatch(request.pod)
     if named is None:
@@ -74,7 +74,7 @@ def explained_scheduling(request: WaitingPodRequest) -> Explanation:
     return asyncio.run(_asked(request, request.url, named[1], named[2]))
 
 
-async def _asked(request: WaitingPodRequest, url: str, namespace: str, name: str) -> Explanation:
+async def _asked(request: WaitingPodRequest, url: str, namespace: str, name: str) -> QueueExplanation:
     where = WhereToAsk(url, request.token_file, request.ca_file)
     endpoint = await endpoint_of(where, request.kubeconfig, request.context, os.environ)
     try:

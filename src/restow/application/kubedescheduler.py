@@ -9,7 +9,7 @@ from restow.application.clusters import ClusterSource, check_inputs, read_cluste
 from restow.application.feedback import Feedback
 from restow.application.named_files import file_bytes, file_name
 from restow.application.policies import PolicyFile
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.writing import write_yaml
@@ -43,7 +43,7 @@ def read_kubedescheduler(path: str) -> KubeDescheduler:
     return read_resource(file_bytes(path), file_name(path))
 
 
-def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str, feedback: Feedback) -> PolicyFile:
+def policy_in(cluster: ClusterSnapshot, resource: KubeDescheduler, path: str, feedback: Feedback) -> PolicyFile:
     """The policy that an operator would write for a resource in a cluster; its notices become warnings."""
     done = outcome(resource, path, facts_of(cluster), feedback, images=("", ""), prometheus_url=_PROMETHEUS)
     if done.action != "apply":

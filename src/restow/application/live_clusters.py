@@ -13,7 +13,7 @@ from restow.application import own_loop
 from restow.client.connection import connect
 from restow.client.server_version import server_minor
 from restow.cluster.left_out import left_out_notes
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.errors import InputError
 from restow.live.kinds import METRICS, READ, REQUIRED
@@ -25,7 +25,9 @@ from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
 
 
-def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
+def read_live_cluster(
+    kubeconfig: str | None, context: str | None, *, usage: bool
+) -> tuple[ClusterSnapshot, str, list[str]]:
     """The cluster as it is now, its API server, and sentences about it: refused kinds with the rule that adds them.
 
     Refused kinds are missing from the cluster, so that nothing is planned that ``restow run`` would not do.

@@ -14,7 +14,7 @@ from restow.application.missing_usage import missing_usage
 from restow.application.plan_context import PlanContext, PlanRequest, plan_context
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.node_utilization.queried import measured_usage
-from restow.descheduling.plan import Plan, Remark
+from restow.descheduling.plan import PlanDocument, Remark
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan
 from restow.descheduling.registry import plugins
 from restow.descheduling.steering import FOR_STEERING
@@ -29,7 +29,7 @@ _HOW = "--steering nominate; docs/how-to/steer.md has the objects to install"
 class Planned:
     """A plan, and what it was made from."""
 
-    plan: Plan
+    plan: PlanDocument
     context: PlanContext
     cycle: Cycle
     #: Sentences about the plan as a whole, such as what the strategies gain.
@@ -57,7 +57,9 @@ def make(request: PlanRequest, feedback: Feedback) -> Planned:
     return Planned(plan, context, cycle, cycle_notes(cycle), tuple(missing))
 
 
-def _plan(context: PlanContext, cycle: Cycle, steering: SteeringMode | None, mistaken: Sequence[Remark]) -> Plan:
+def _plan(
+    context: PlanContext, cycle: Cycle, steering: SteeringMode | None, mistaken: Sequence[Remark]
+) -> PlanDocument:
     """The document; it holds the policy and the scheduler configuration that it was made by."""
     policy = context.policy.loaded.policy
     plan = make_plan(cycle, context.now, context.placement, context.found.api_server)
@@ -84,7 +86,7 @@ def _phase(feedback: Feedback, name: str, doing: str) -> AbstractContextManager[
     return stack
 
 
-def with_timings(plan: Plan, feedback: Feedback) -> Plan:
+def with_timings(plan: PlanDocument, feedback: Feedback) -> PlanDocument:
     """The plan with the seconds of each phase so far."""
     return structs.replace(plan, metadata=structs.replace(plan.metadata, timings=feedback.timings.seconds))
 

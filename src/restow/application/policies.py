@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from restow.application.feedback import Feedback
 from restow.application.named_files import NamedFile, file_bytes, file_name
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.document import Document
@@ -54,7 +54,7 @@ class AskedPolicy:
     #: Whether it asks for what metrics.k8s.io serves.
     collects_usage: bool
     #: The policy in a cluster; InputError where there is none.
-    of: Callable[[Cluster], PolicyFile]
+    of: Callable[[ClusterSnapshot], PolicyFile]
 
 
 def read_policy_file(path: NamedFile | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:

@@ -14,7 +14,7 @@ from restow.application.named_objects import find_pod
 from restow.application.policies import read_scheduler_config
 from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods import PENDING, Pods
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.errors import InputError, problem_lines
 from restow.plain_text import printable
@@ -136,7 +136,7 @@ def _missing(found: LoadedCluster, pods: Sequence[int], *, preempting: bool) -> 
     return found.missing_warning(missing_data.missed, "answers")
 
 
-def _other_schedulers(cluster: Cluster, left: Iterable[int]) -> list[str]:
+def _other_schedulers(cluster: ClusterSnapshot, left: Iterable[int]) -> list[str]:
     """One sentence about the pending pods of other schedulers; nothing without such pods."""
     pods = cluster.pods
     others = Counter(pods.tables.schedulers[pods.schedulers[pod]] for pod in left)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from restow.cli.feedback import Terminal
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
-    from restow.scheduler.explanation import Explanation
+    from restow.scheduler.explanation import QueueExplanation
 
 app = App(
     name="explain",
@@ -186,7 +186,7 @@ def scheduling(
     _print_scheduling(explained_scheduling(request), scheduler_url or "", output)
 
 
-def _print_scheduling(explanation: Explanation, url: str, output: str) -> None:
+def _print_scheduling(explanation: QueueExplanation, url: str, output: str) -> None:
     from restow.cli.output import write_bytes
     from restow.reporting.explain_scheduling import scheduling_sections
     from restow.reporting.json import indented_json

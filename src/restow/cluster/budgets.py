@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from restow.cluster.interning import IntArray
 from restow.cluster.label_groups import LabelGroups
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodDisruptionBudget
 
@@ -19,7 +19,7 @@ from restow.kube.objects import PodDisruptionBudget
 class CoveringBudgets:
     """The budgets of a cluster by the pods that they cover, of pods that come later too."""
 
-    def __init__(self, cluster: Cluster, labels: LabelGroups) -> None:
+    def __init__(self, cluster: ClusterSnapshot, labels: LabelGroups) -> None:
         self._pods = cluster.pods
         self._labels = labels
         budgets = list(cluster.kind("PodDisruptionBudget").values())
@@ -51,12 +51,12 @@ class CoveringBudgets:
             self._of_group[group] = covering
 
 
-def covered_pods(budget: PodDisruptionBudget, cluster: Cluster, labels: LabelGroups) -> IntArray:
+def covered_pods(budget: PodDisruptionBudget, cluster: ClusterSnapshot, labels: LabelGroups) -> IntArray:
     """The pods that one budget covers."""
     return labels.groups.of_groups(covered_groups(budget, cluster, labels))
 
 
-def covered_groups(budget: PodDisruptionBudget, cluster: Cluster, labels: LabelGroups) -> list[int]:
+def covered_groups(budget: PodDisruptionBudget, cluster: ClusterSnapshot, labels: LabelGroups) -> list[int]:
     """The groups of pods, labelled alike, that one budget covers."""
     namespaces = cluster.pods.tables.namespaces
     if budget.metadata.namespace not in namespaces:

@@ -21,7 +21,7 @@ from restow.cluster.nodes import NodePart, NodeRow
 from restow.cluster.pod_order import Residents
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.request_vectors import request_vectors_of
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 
 #: Up to this many changes are searched one by one.
 _FEW = 64
@@ -32,7 +32,7 @@ class ChangingNodes(ABC):
 
     __slots__ = ("_changed", "_vectors", "requested", "running")
 
-    cluster: Cluster
+    cluster: ClusterSnapshot
     exists: BoolArray
     node: IdArray
     changes: list[NodeChange]

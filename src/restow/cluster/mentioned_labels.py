@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.interning import IdArray, IntArray, Interner
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import LabelSelector, PodAffinityTerm, TopologySpreadConstraint
 
 #: Kinds whose selector is a LabelSelector, and kinds whose selector is a plain map.
@@ -26,7 +26,7 @@ NO_SETS: Final[IntArray] = np.zeros(0, dtype=np.int64)
 class MentionedLabels:
     """What selectors see of each distinct set of labels, as an identifier: equal if they see no difference."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._pods = cluster.pods
         self._keys = _keys_of_objects(cluster)
         #: How many rules, constraints and sets of labels have been looked at.
@@ -76,7 +76,7 @@ class MentionedLabels:
                 self._keys.update(term.mismatch_label_keys or ())
 
 
-def _keys_of_objects(cluster: Cluster) -> set[str]:
+def _keys_of_objects(cluster: ClusterSnapshot) -> set[str]:
     keys: set[str] = set()
     for kind in _SELECTING:
         for each in cluster.kind(kind).values():

@@ -14,7 +14,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
 from restow.cluster.pods import Pods
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import OwnerReference
 
 #: Kinds that are themselves made by a workload.
@@ -95,7 +95,7 @@ class OwnerCounts:
         )
 
 
-def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:
+def workload_of(cluster: ClusterSnapshot, pod: int) -> OwnerReference | None:
     """The topmost workload of a pod that the input shows; None for a pod without owner."""
     pods = cluster.pods
     owner = owner_of(pods, pod)
@@ -106,7 +106,7 @@ def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:
     return _controller(above) if above else owner
 
 
-def pods_of_workloads(cluster: Cluster, workloads: Container[str]) -> Iterator[tuple[int, str]]:
+def pods_of_workloads(cluster: ClusterSnapshot, workloads: Container[str]) -> Iterator[tuple[int, str]]:
     """Yield the pods of some workloads (uids), and of which; pods without an owner belong to none."""
     owners, examples = np.unique(cluster.pods.owners, return_index=True)
     for owner, example in zip(owners.tolist(), examples.tolist(), strict=True):

@@ -17,7 +17,7 @@ from typing import Any, Final
 from restow.cluster.mentioned_labels import MentionedLabels
 from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import Pods
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 
 #: Equal for pods that are alike.
 ClassKey = tuple[int, ...]
@@ -116,7 +116,7 @@ def values_of(pods: Pods, pod: int, aspects: Aspect) -> dict[str, Any]:
     return {column: getattr(tables, column)[getattr(pods, column)[pod]] for column in named}
 
 
-def pod_classes(cluster: Cluster, aspects: Aspect) -> PodGroups:
+def pod_classes(cluster: ClusterSnapshot, aspects: Aspect) -> PodGroups:
     """The classes of pods that are alike in these aspects, for code that asks about all pods again and again."""
     columns = columns_of(aspects)
     return PodGroups(cluster.pods, *columns, labels=MentionedLabels(cluster) if "labels" in columns else None)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.amounts import LARGEST
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.cluster.usage import COLLECTED, Amounts
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT
 
@@ -78,7 +78,7 @@ def with_sample(before: RecentUsage | None, at: int, used: Mapping[str, Amounts]
     return RecentUsage(every, np.append(before.times[kept], at), np.concatenate(rows))
 
 
-def recent_usage(cluster: Cluster) -> RecentUsage | None:
+def recent_usage(cluster: ClusterSnapshot) -> RecentUsage | None:
     """Return the watched usage of a cluster; None if there is none."""
     found: RecentUsage | None = cluster.kind(KIND).get(KEY)
     return found

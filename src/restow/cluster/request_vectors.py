@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import IdArray
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 
 
-def add_missing_resources(cluster: Cluster) -> int:
+def add_missing_resources(cluster: ClusterSnapshot) -> int:
     """Give the nodes' amounts a row for every resource that a pod names; returns how many were added."""
     tables = cluster.pods.tables
     named = {name for each in tables.resources for name in each.requests}
@@ -28,7 +28,7 @@ def sums_by_node(
     return requested, np.bincount(nodes, minlength=count).astype(np.int64)
 
 
-def request_vectors_of(cluster: Cluster) -> npt.NDArray[np.int64]:
+def request_vectors_of(cluster: ClusterSnapshot) -> npt.NDArray[np.int64]:
     """The rows of ``PodTables.resources``, then those of ``held`` from the end, int64[identifier, resource]."""
     resources, tables = cluster.nodes.resources, cluster.pods.tables
     amounts = [each.requests for each in tables.resources] + [requests for requests, _ in reversed(tables.held)]

@@ -32,7 +32,7 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True, frozen=True)
-class Cluster:
+class ClusterSnapshot:
     """Nodes and pods as columns, every other object by kind and key."""
 
     nodes: Nodes
@@ -58,7 +58,7 @@ class Cluster:
         """Whether the input holds an object of a kind, or an empty list of it: otherwise its objects are unknown."""
         return kind in self.others
 
-    def without(self, kinds: Collection[str]) -> Cluster:
+    def without(self, kinds: Collection[str]) -> ClusterSnapshot:
         """A copy that lacks kinds other than Node and Pod."""
         others = {kind: known for kind, known in self.others.items() if kind not in kinds}
         return replace(self, others=others, missing=frozenset(kinds))
@@ -222,7 +222,7 @@ class ClusterStore:
         """An object of another kind than Node and Pod; None if there is none."""
         return self._others.get(kind, {}).get((namespace, name))
 
-    def snapshot(self) -> Cluster:
+    def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now, which never changes; what is the same as in the last one is shared with it."""
         kept = self._kept
         index = node_index(self._nodes) if kept.nodes is None else kept.nodes.index
@@ -234,7 +234,7 @@ class ClusterStore:
             if kind not in kept.others:
                 kept.others[kind] = dict(sorted(known.items()))
         others = {kind: kept.others[kind] for kind in sorted(self._others)}
-        return Cluster(kept.nodes, pods, others, self.left_out | beyond)
+        return ClusterSnapshot(kept.nodes, pods, others, self.left_out | beyond)
 
     def _pods_within_sums(self, index: Mapping[str, int]) -> tuple[Pods, dict[ObjectKey, str]]:
         """The pods without those that make a node's sums too large, and why these are left out."""

@@ -1,6 +1,6 @@
 """A cluster that changes: which pods are where, and what that leaves on each node.
 
-``ClusterState`` has the columns of a ``Cluster`` and what follows from where its pods are. ``create``, ``update`` and
+``ClusterState`` has the columns of a ``ClusterSnapshot`` and what follows from where its pods are. ``create``, ``update`` and
 ``delete`` are for pods that come, change and go, ``create_node`` and so on for nodes (``cluster.changing_nodes``);
 ``remove``, ``place`` and ``terminate`` move pods that stay known. Each updates every derived count, notes what changed where (so that caches refresh just that) and writes a journal, so that
 ``undo`` is exact. ``fork`` copies a few arrays and shares all columns until one of the two writes. ``validate`` recomputes
@@ -27,7 +27,7 @@ from restow.cluster.pod_order import PodOrder, Residents
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.request_vectors import add_missing_resources, request_vectors_of, sums_by_node
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.kube.objects import PersistentVolumeClaim
 
 #: The arrays of a state that have one entry a pod.
@@ -56,7 +56,7 @@ class ClusterState(ChangingNodes):
         "terminating",
     )
 
-    def __init__(self, cluster: Cluster, *, by_status: bool = True) -> None:
+    def __init__(self, cluster: ClusterSnapshot, *, by_status: bool = True) -> None:
         #: What was observed, and every pod that came since.
         self._others = OtherObjects(cluster.others)
         self.cluster = cluster = replace(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.cluster.usage import StoredMetrics
 from restow.cluster.usage_columns import KIND, PER_SHARE, RESOURCES, SHARE, unpacked
 from restow.cluster.usage_history import SampleSeries, UsageHistory, UsageSample, latest
@@ -20,7 +20,7 @@ from restow.kube.timestamps import SECOND, format_time
 _METRICS, _POD_METRICS = "NodeMetrics", "PodMetrics"
 
 
-def stored_history(cluster: Cluster) -> UsageHistory:
+def stored_history(cluster: ClusterSnapshot) -> UsageHistory:
     """The history of amounts in the input; empty where it holds none."""
     nodes: dict[str, dict[str, SampleSeries]] = {}
     for wire in cluster.kind(KIND).values():
@@ -33,7 +33,7 @@ def stored_history(cluster: Cluster) -> UsageHistory:
 class UsageAt:
     """A cluster with the usage of one moment."""
 
-    cluster: Cluster
+    cluster: ClusterSnapshot
     #: How many nodes have their usage from the history, and when the oldest sample was taken.
     nodes: int
     oldest: int
@@ -41,7 +41,7 @@ class UsageAt:
     estimated: bool
 
 
-def with_usage_at(cluster: Cluster, now: int) -> UsageAt:
+def with_usage_at(cluster: ClusterSnapshot, now: int) -> UsageAt:
     """The cluster, where each node without metrics of its own used what its history last says by a time in seconds.
 
     The metrics of a node are those that metrics.k8s.io would have served then. Where the input has no metrics of pods at
@@ -81,7 +81,7 @@ def _metrics(node: str, samples: Mapping[str, UsageSample]) -> StoredMetrics:
 # A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle, so
 # that a condition over several cycles can be judged.
 def stored_results(
-    cluster: Cluster, queries: Iterable[UsageQuery], now: int, cycles: int = 1, *, source: str
+    cluster: ClusterSnapshot, queries: Iterable[UsageQuery], now: int, cycles: int = 1, *, source: str
 ) -> dict[UsageQuery, QueryResult]:
     """The results of the queries that are stored, at a time in seconds, with those of the cycles before.
 
@@ -121,7 +121,7 @@ def _step(of_node: Mapping[str, SampleSeries]) -> int:
 
 
 # That is an estimate. A pod that requests none of a resource has no share of it.
-def _pod_shares(cluster: Cluster, used: Mapping[str, Mapping[str, int]]) -> dict[Key, PodMetrics]:
+def _pod_shares(cluster: ClusterSnapshot, used: Mapping[str, Mapping[str, int]]) -> dict[Key, PodMetrics]:
     """The metrics of all pods on some nodes, of which is known what they used: amounts by resource, by name."""
     pods, nodes = cluster.pods, cluster.nodes
     on_node = np.flatnonzero(pods.read() & ~pods.terminal & (pods.node >= 0))
@@ -131,7 +131,9 @@ def _pod_shares(cluster: Cluster, used: Mapping[str, Mapping[str, int]]) -> dict
     return {key: metrics for pod, cpu, memory in rows for key, metrics in [_share_metrics(cluster, pod, cpu, memory)]}
 
 
-def _shares(cluster: Cluster, on_node: IntArray, used: Mapping[str, Mapping[str, int]], resource: str) -> IntArray:
+def _shares(
+    cluster: ClusterSnapshot, on_node: IntArray, used: Mapping[str, Mapping[str, int]], resource: str
+) -> IntArray:
     pods = cluster.pods
     requests = np.array([each.requests.get(resource, 0) for each in pods.tables.resources], dtype=np.float64)
     wanted, where = requests[pods.resources[on_node]], pods.node[on_node]
@@ -140,7 +142,7 @@ def _shares(cluster: Cluster, on_node: IntArray, used: Mapping[str, Mapping[str,
     return (amounts[where] * wanted / np.maximum(total[where], 1.0)).astype(np.int64)
 
 
-def _share_metrics(cluster: Cluster, pod: int, cpu: int, memory: int) -> tuple[Key, PodMetrics]:
+def _share_metrics(cluster: ClusterSnapshot, pod: int, cpu: int, memory: int) -> tuple[Key, PodMetrics]:
     pods = cluster.pods
     namespace, name = pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]
     container = ContainerMetrics(usage={"cpu": f"{cpu}m", "memory": str(memory)})

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import structs
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import ContainerMetrics, NodeMetrics, PodMetrics, WireQuantity
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
 from restow.kube.timestamps import parse_time
@@ -33,7 +33,7 @@ _BETA: Final = 0.9
 _STEPS: Final = {"cpu": (NANO_PER_MILLI, "m"), "memory": (NANO_PER_UNIT, "")}
 
 
-def node_usage(cluster: Cluster) -> dict[str, Amounts]:
+def node_usage(cluster: ClusterSnapshot) -> dict[str, Amounts]:
     """CPU and memory by node name."""
     collected = {}
     for (_, name), metrics in cluster.kind("NodeMetrics").items():
@@ -46,13 +46,13 @@ class StoredMetrics(NodeMetrics, frozen=True, gc=False):
     """The latest usage of a node in a stored history (``cluster.stored_usage``)."""
 
 
-def source_of(cluster: Cluster, node: str) -> str:
+def source_of(cluster: ClusterSnapshot, node: str) -> str:
     """Who measured the usage of a node, for people."""
     stored = isinstance(cluster.kind("NodeMetrics").get(("", node)), StoredMetrics)
     return "stored history" if stored else METRICS_API
 
 
-def time_of(cluster: Cluster, node: str) -> int | None:
+def time_of(cluster: ClusterSnapshot, node: str) -> int | None:
     """When the usage of a node was measured (nanoseconds since the epoch); None if unknown."""
     metrics = cluster.kind("NodeMetrics").get(("", node))
     try:
@@ -69,7 +69,7 @@ def age_text(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s old"
 
 
-def pod_metrics(cluster: Cluster, pod: int) -> PodMetrics | None:
+def pod_metrics(cluster: ClusterSnapshot, pod: int) -> PodMetrics | None:
     """The metrics of a pod, None where the input has none."""
     pods = cluster.pods
     found: PodMetrics | None = cluster.kind("PodMetrics").get(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from restow.cluster.interning import IntArray
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.certainty import LIKELY, least_probability, likely_at_most, probability_text
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Suggestion
@@ -31,7 +31,7 @@ from restow.workloads.replacements import Replacements
 class Caveats:
     """Caps the landings of one plan."""
 
-    cluster: Cluster
+    cluster: ClusterSnapshot
     replacements: Replacements
     certainty: CertaintySetting
     vetoes: Vetoes

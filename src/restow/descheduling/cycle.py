@@ -16,7 +16,7 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.label_groups import LabelGroups
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.evictor import DefaultEvictor, Reason
@@ -67,7 +67,7 @@ class Cycle:
 
 
 def run_cycle(
-    cluster: Cluster,
+    cluster: ClusterSnapshot,
     policy: Policy,
     strategies: Mapping[str, Strategy],
     now: int,
@@ -231,7 +231,7 @@ def plugins_in_order(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, Plug
             yield number, "balance", PluginRef(profile.name, name)
 
 
-def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:
+def usable_nodes(cluster: ClusterSnapshot, selector: str | None) -> IntArray:
     """The nodes handed to strategies: ready, and matching the policy's nodeSelector; InputError if that is unreadable."""
     usable = cluster.nodes.ready
     if selector:
@@ -243,5 +243,5 @@ def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:
     return np.flatnonzero(usable)
 
 
-def _threshold(profile: Profile, cluster: Cluster) -> int:
+def _threshold(profile: Profile, cluster: ClusterSnapshot) -> int:
     return resolve_priority_threshold(profile.args[DEFAULT_EVICTOR].priority_threshold, cluster.priority_classes())

@@ -20,7 +20,7 @@ from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget
 from restow.cluster.pod_values import Flag, Phase
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.kube.excerpts import title
 from restow.kube.objects import Job, PodDisruptionBudget
 from restow.policies.codes import RefusalCode
@@ -63,19 +63,19 @@ class DisruptionBudgets:
     _budgets: list[tuple[Key, PodDisruptionBudget]]
     #: None: nothing is covered.
     _covers: CoveringBudgets | None
-    _cluster: Cluster
+    _cluster: ClusterSnapshot
     #: None: evictions never make a Job fail.
     _jobs: JobFailures | None = None
     _used: Counter[int] = field(default_factory=Counter)
 
     @staticmethod
-    def of(cluster: Cluster, labels: LabelGroups) -> DisruptionBudgets:
+    def of(cluster: ClusterSnapshot, labels: LabelGroups) -> DisruptionBudgets:
         """The budgets of a cluster before any eviction is counted."""
         budgets = list(cluster.kind(_KIND).items())
         return DisruptionBudgets(budgets, CoveringBudgets(cluster, labels), cluster, JobFailures.of(cluster))
 
     @staticmethod
-    def none(cluster: Cluster) -> DisruptionBudgets:
+    def none(cluster: ClusterSnapshot) -> DisruptionBudgets:
         """No budgets at all: every pod may be evicted."""
         return DisruptionBudgets([], None, cluster)
 
@@ -156,7 +156,7 @@ class DisruptionBudgets:
 class JobFailures:
     """How many more failures the Jobs of a cluster allow, and how many a plan causes."""
 
-    _cluster: Cluster
+    _cluster: ClusterSnapshot
     #: Terminating pods by workload: they count as failures once they have ended.
     _terminating: Mapping[_Workload, int]
     _used: Counter[_Workload] = field(default_factory=Counter)
@@ -164,7 +164,7 @@ class JobFailures:
     _jobs: dict[_Workload, Job | None] = field(default_factory=dict)
 
     @staticmethod
-    def of(cluster: Cluster) -> JobFailures:
+    def of(cluster: ClusterSnapshot) -> JobFailures:
         """The Jobs of a cluster before any eviction is counted."""
         pods = cluster.pods
         going = np.flatnonzero(pods.has(Flag.TERMINATING) & ~pods.terminal & pods.read())

@@ -18,7 +18,7 @@ import numpy as np
 
 from restow.cluster.closed_nodes import leaving_taint
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.certainty import (
     LIKELY,
     MOST_HARM,
@@ -69,7 +69,7 @@ class Landings:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterSnapshot,
         replacements: Replacements,
         schedulers: Schedulers,
         missing_data: MissingData,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from restow.cluster.pod_columns import PodColumn, by_value
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.protections import Protection, everywhere, unknown_check
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.plain_text import some
@@ -31,7 +31,7 @@ _NOT_IN = (
 )
 
 
-def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Protection, ...]:
+def namespace_checks(chosen: Namespaces, cluster: ClusterSnapshot) -> tuple[Protection, ...]:
     """The checks of a policy in their order; none if no namespace has the annotation and the policy does not require it."""
     if is_missing(chosen, cluster):
         return (unknown_check(_KIND, everywhere(cluster.pods), f"the annotation {ANNOTATION} of "),)
@@ -53,12 +53,12 @@ def withheld(value: str | None, chosen: Namespaces) -> str | None:
     return _NOT_IN if value is None and chosen == "annotated" else None
 
 
-def is_missing(chosen: Namespaces, cluster: Cluster) -> bool:
+def is_missing(chosen: Namespaces, cluster: ClusterSnapshot) -> bool:
     """Whether the policy depends on annotations of namespaces that the input lacks."""
     return _KIND in cluster.missing or (chosen == "annotated" and not cluster.has_list(_KIND))
 
 
-def namespace_notes(cluster: Cluster) -> Iterator[str]:
+def namespace_notes(cluster: ClusterSnapshot) -> Iterator[str]:
     """Yield one sentence if some namespace has a value of the annotation that is neither of the two."""
     strange = {name: value for name, value in _said(cluster).items() if value not in {_ENABLED, _DISABLED}}
     if strange:
@@ -70,13 +70,13 @@ def namespace_notes(cluster: Cluster) -> Iterator[str]:
         )
 
 
-def _said(cluster: Cluster) -> dict[str, str]:
+def _said(cluster: ClusterSnapshot) -> dict[str, str]:
     """The annotation's value by namespace, for those that have it."""
     found = ((name, each.metadata.annotations) for (_, name), each in cluster.kind(_KIND).items())
     return {name: given.eviction for name, given in found if given is not None and given.eviction is not None}
 
 
-def _withheld(why: str, said: Mapping[str, str], chosen: Namespaces, cluster: Cluster) -> PodColumn[np.bool_]:
+def _withheld(why: str, said: Mapping[str, str], chosen: Namespaces, cluster: ClusterSnapshot) -> PodColumn[np.bool_]:
     """Whether each pod is in a namespace whose pods must stay for this reason."""
     return by_value(
         cluster.pods,

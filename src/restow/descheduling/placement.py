@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Suggestion
@@ -64,7 +64,7 @@ class Obstacle(NamedTuple):
     reason: Reason
 
 
-def excluded_pods(cluster: Cluster, excluded: Mapping[str, Reason]) -> dict[int, Reason]:
+def excluded_pods(cluster: ClusterSnapshot, excluded: Mapping[str, Reason]) -> dict[int, Reason]:
     """The pods that must stay, by index instead of uid."""
     return {pod: excluded[uid] for pod, uid in enumerate(cluster.pods.uids) if uid in excluded} if excluded else {}
 

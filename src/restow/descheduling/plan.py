@@ -223,7 +223,7 @@ class MeasuredUsage(Struct, frozen=True):
     nodes: tuple[MeasuredNode, ...]
 
 
-class Plan(Struct, frozen=True, rename="camel"):
+class PlanDocument(Struct, frozen=True, rename="camel"):
     """The whole answer; ``fence`` only where nodes are to be fenced, ``usage`` only where a source of usage was asked."""
 
     metadata: PlanMetadata

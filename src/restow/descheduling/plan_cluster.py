@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.plan import Move, PlanCluster, PlanMetadata
 from restow.kube.excerpts import excerpt
 
@@ -20,17 +20,19 @@ _KUBE_SYSTEM: Final = ("", "kube-system")
 _WHAT_TO_DO: Final = "choose the plan's cluster with --context or --kubeconfig, or plan this one: restow plan -o json"
 
 
-def plan_cluster(cluster: Cluster, api_server: str | None) -> PlanCluster:
+def plan_cluster(cluster: ClusterSnapshot, api_server: str | None) -> PlanCluster:
     """The cluster in a plan; ``api_server`` is the host and port that it was read from, None for files."""
     return PlanCluster(_uid(cluster), api_server, len(cluster.nodes), pods_in(cluster))
 
 
-def pods_in(cluster: Cluster) -> int:
+def pods_in(cluster: ClusterSnapshot) -> int:
     """How many pods the input has, without replacements."""
     return int(cluster.pods.read().sum())
 
 
-def foreign_cluster(metadata: PlanMetadata, moves: Sequence[Move], cluster: Cluster, api_server: str) -> str | None:
+def foreign_cluster(
+    metadata: PlanMetadata, moves: Sequence[Move], cluster: ClusterSnapshot, api_server: str
+) -> str | None:
     """Why a plan is not of this cluster, in one sentence; None where it is, or where nothing speaks against it."""
     made_of = None if metadata.cluster is UNSET else metadata.cluster
     uid, here = (None if made_of is None else made_of.uid), _uid(cluster)
@@ -41,12 +43,12 @@ def foreign_cluster(metadata: PlanMetadata, moves: Sequence[Move], cluster: Clus
     return None if difference is None else _sentence(difference, made_of, api_server)
 
 
-def _uid(cluster: Cluster) -> str | None:
+def _uid(cluster: ClusterSnapshot) -> str | None:
     namespace = cluster.kind("Namespace").get(_KUBE_SYSTEM)
     return None if namespace is None else namespace.metadata.uid or None
 
 
-def _nothing_in_common(moves: Sequence[Move], cluster: Cluster) -> str | None:
+def _nothing_in_common(moves: Sequence[Move], cluster: ClusterSnapshot) -> str | None:
     """Which of nodes and pods the plan and a cluster do not share at all; None where they share both."""
     nodes = {each.source for each in moves}.union(*(each.candidates for each in moves))
     if nodes and nodes.isdisjoint(cluster.nodes.names):

@@ -15,7 +15,7 @@ import restow
 from restow.cluster.nodes import BASIC_RESOURCES, CPU, MEMORY, PODS, Nodes
 from restow.cluster.owners import workload_of
 from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Eviction, RefusedSuggestion
 from restow.descheduling.certainty import target_kind
@@ -32,7 +32,7 @@ from restow.descheduling.plan import (
     Move,
     NodeLoad,
     OwnerRef,
-    Plan,
+    PlanDocument,
     PlanMetadata,
     PlanTotals,
     PodRef,
@@ -60,7 +60,7 @@ Amounts = npt.NDArray[np.int64]
 _BEYOND = "with a higher limit {}: {}"
 
 
-def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | None = None) -> Plan:
+def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | None = None) -> PlanDocument:
     """The plan of a cycle that was decided at ``now``; the same cycle gives the same plan, byte for byte.
 
     ``api_server`` is the host and port from where the cluster was read; None for files.
@@ -72,7 +72,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | No
     refusals = tuple(sorted((names.refusal(each) for each in cycle.record.refusals), key=_refusal_order))
     observed = cluster.pods.read()
     pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal & observed
-    return Plan(
+    return PlanDocument(
         metadata=PlanMetadata(
             generated_at=format_time(now),
             placement=placement,
@@ -174,7 +174,7 @@ def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:
     )
 
 
-def named_move(cluster: Cluster, eviction: Eviction) -> Move:
+def named_move(cluster: ClusterSnapshot, eviction: Eviction) -> Move:
     """A decided move with its names."""
     return _Names(cluster).move(eviction)
 
@@ -182,7 +182,7 @@ def named_move(cluster: Cluster, eviction: Eviction) -> Move:
 class _Names:
     """Turns indices into names."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
         self._nodes = cluster.nodes.names
@@ -236,7 +236,7 @@ def _made_proposal(eviction: Eviction) -> MadeProposal | UnsetType:
     return MadeProposal(*eviction.together, waits=eviction.landing.waits)
 
 
-def _owner(cluster: Cluster, pod: int) -> OwnerRef | None:
+def _owner(cluster: ClusterSnapshot, pod: int) -> OwnerRef | None:
     workload = workload_of(cluster, pod)
     return None if workload is None else OwnerRef(workload.kind, workload.name)
 
@@ -275,7 +275,7 @@ def steering_of(asked: SteeringMode | None, policy: Policy) -> SteeringMode:
 
 
 def decided(
-    cluster: Cluster,
+    cluster: ClusterSnapshot,
     policy: Policy,
     placement: Placement,
     now: int,

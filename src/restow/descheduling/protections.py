@@ -18,7 +18,7 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import NO_TIME, Flag, Phase
 from restow.cluster.pods import Pods
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.container_states import elapsed_since
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
 from restow.kube.duration import format_duration
@@ -57,7 +57,7 @@ def effective_protections(args: DefaultEvictorArgs) -> frozenset[str]:
 
 
 def static_checks(
-    args: DefaultEvictorArgs, threshold: int, cluster: Cluster, labels: LabelGroups, now: int
+    args: DefaultEvictorArgs, threshold: int, cluster: ClusterSnapshot, labels: LabelGroups, now: int
 ) -> list[Protection]:
     """All checks that hold for this policy, in upstream's order; ``threshold`` is the resolved priority."""
     protections = effective_protections(args)
@@ -74,7 +74,7 @@ def unknown_check(kind: str, fails: PodColumn[np.bool_], what: str = "") -> Prot
     return Protection(RefusalCode.UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
 
 
-def _always(cluster: Cluster) -> Iterator[Protection]:
+def _always(cluster: ClusterSnapshot) -> Iterator[Protection]:
     pods = cluster.pods
     yield Protection(RefusalCode.MIRROR_POD, "pod is a mirror pod", flagged(pods, Flag.MIRROR))
     yield Protection(RefusalCode.STATIC_POD, "pod is a static pod", flagged(pods, Flag.STATIC))
@@ -82,7 +82,7 @@ def _always(cluster: Cluster) -> Iterator[Protection]:
 
 
 def _named(
-    protections: frozenset[str], args: DefaultEvictorArgs, threshold: int, cluster: Cluster, labels: LabelGroups
+    protections: frozenset[str], args: DefaultEvictorArgs, threshold: int, cluster: ClusterSnapshot, labels: LabelGroups
 ) -> Iterator[Protection]:
     pods = cluster.pods
     if "SystemCriticalPods" in protections:
@@ -113,7 +113,7 @@ def _named(
         yield Protection(RefusalCode.PODS_WITH_RESOURCE_CLAIMS, message, flagged(pods, Flag.RESOURCE_CLAIMS))
 
 
-def _budget_check(cluster: Cluster, labels: LabelGroups) -> Protection:
+def _budget_check(cluster: ClusterSnapshot, labels: LabelGroups) -> Protection:
     if not cluster.has_list(_BUDGET):
         return unknown_check(_BUDGET, everywhere(cluster.pods))
     message = "pod does not have a PodDisruptionBudget and is protected against eviction"
@@ -126,7 +126,7 @@ def _uncovered(covering: CoveringBudgets, rows: IntArray) -> BoolArray:
     return np.array([not covering.of(pod) for pod in rows.tolist()], dtype=bool)
 
 
-def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Protection:
+def _bare_check(cluster: ClusterSnapshot, *, failed_are_protected: bool) -> Protection:
     pods = cluster.pods
     bare = by_value(pods, "owners", "owners", lambda many: [not owners for owners in many])
     if failed_are_protected:
@@ -137,7 +137,7 @@ def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Protection:
     )
 
 
-def of_daemon_sets(cluster: Cluster) -> PodColumn[np.bool_]:
+def of_daemon_sets(cluster: ClusterSnapshot) -> PodColumn[np.bool_]:
     """Whether each pod has an owner of kind DaemonSet."""
     return by_value(
         cluster.pods,
@@ -159,7 +159,7 @@ def everywhere(pods: Pods) -> PodColumn[np.bool_]:
     return PodColumn(pods, lambda rows: np.ones(len(rows), dtype=bool))
 
 
-def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Protection]:
+def _claim_checks(args: DefaultEvictorArgs, cluster: ClusterSnapshot) -> list[Protection]:
     config = args.pod_protections.config
     narrowed = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
     if not narrowed:
@@ -198,7 +198,7 @@ def _is_failure(failure: PodColumn[np.int64], number: int, rows: IntArray) -> Bo
     return np.equal(failure.values[rows], number)
 
 
-def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> str | None:
+def _storage_class_failure(cluster: ClusterSnapshot, pod: int, protected: set[str]) -> str | None:
     pods = cluster.pods
     namespace = pods.tables.namespaces[pods.namespace[pod]]
     classes = []
@@ -215,7 +215,7 @@ def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> s
     return None if found is None else f'pod using protected storage class "{found}"'
 
 
-def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Protection]:
+def _label_check(args: DefaultEvictorArgs, cluster: ClusterSnapshot) -> list[Protection]:
     selector = selector_from(args.label_selector)
     if selector == EVERYTHING:
         return []
@@ -229,7 +229,7 @@ def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Protection]
     ]
 
 
-def _age_check(min_age: int, cluster: Cluster, now: int) -> Protection:
+def _age_check(min_age: int, cluster: ClusterSnapshot, now: int) -> Protection:
     pods = cluster.pods
 
     def young(rows: IntArray) -> BoolArray:

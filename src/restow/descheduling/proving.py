@@ -20,7 +20,7 @@ from types import MappingProxyType
 from msgspec import structs
 
 from restow.cluster.pods import NO_POD
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
@@ -80,7 +80,7 @@ class _Pass:
 
 
 def prove_cycle(
-    cluster: Cluster,
+    cluster: ClusterSnapshot,
     policy: Policy,
     strategies: Mapping[str, Strategy],
     now: int,

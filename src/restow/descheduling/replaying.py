@@ -22,7 +22,7 @@ import numpy.typing as npt
 from msgspec import UNSET, structs
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.cycle import FEWEST_NODES, Cycle, Fence, StrategyRunner, plugins_in_order
@@ -95,7 +95,7 @@ def _widened(move: Move, shared: Collection[str]) -> Move:
 
 
 def replay(
-    cluster: Cluster,
+    cluster: ClusterSnapshot,
     policy: Policy,
     moves: Sequence[Move],
     now: int,
@@ -144,7 +144,7 @@ def replay(
     return replace(replayed, cycle=replace(replayed.cycle, fence=stands))
 
 
-def _found(fence: Fenced, cluster: Cluster) -> Fence | None:
+def _found(fence: Fenced, cluster: ClusterSnapshot) -> Fence | None:
     """A plan's fence on those of its nodes that exist; None if none does."""
     named = frozenset(fence.nodes)
     nodes = np.array([node for node, name in enumerate(cluster.nodes.names) if name in named], dtype=np.int64)

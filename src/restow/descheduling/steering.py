@@ -16,7 +16,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray
 from restow.cluster.node_matching import matches
 from restow.cluster.nodes import Nodes
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import OwnerReference, Toleration
 from restow.kube.taints import HARD_EFFECTS, all_tolerated
@@ -46,7 +46,7 @@ _LEFT_ALONE = frozenset({"DaemonSet", "Node"})
 class Steerable:
     """Which pods of one cluster have replacements that can be steered."""
 
-    def __init__(self, cluster: Cluster, steering: SteeringMode) -> None:
+    def __init__(self, cluster: ClusterSnapshot, steering: SteeringMode) -> None:
         self._pods = cluster.pods
         self._nominates = steering == SteeringMode.NOMINATE
 

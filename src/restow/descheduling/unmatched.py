@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct, structs
 
 from restow.cluster.label_groups import LabelGroups
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.descheduling.plan import Remark
 from restow.kube.excerpts import did_you_mean, excerpt
@@ -29,7 +29,7 @@ _NEARLY_THE_SAME: Final = 0.85
 _BY_RESOURCE: Final = ("thresholds", "target_thresholds")
 
 
-def unmatched(cluster: Cluster, policy: Policy, labels: LabelGroups) -> tuple[Remark, ...]:
+def unmatched(cluster: ClusterSnapshot, policy: Policy, labels: LabelGroups) -> tuple[Remark, ...]:
     """Remarks on what DefaultEvictor and the enabled strategies name and the cluster does not have.
 
     ``labels`` finds the pods that a selector matches.
@@ -46,7 +46,7 @@ def unmatched(cluster: Cluster, policy: Policy, labels: LabelGroups) -> tuple[Re
 class _Matching:
     """What there is to match."""
 
-    def __init__(self, cluster: Cluster, labels: LabelGroups) -> None:
+    def __init__(self, cluster: ClusterSnapshot, labels: LabelGroups) -> None:
         self._labels = labels
         self._node_labels = cluster.nodes.labels
         self._namespace_labels = cluster.namespace_labels() if cluster.has_list("Namespace") else None

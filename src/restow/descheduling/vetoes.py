@@ -21,7 +21,7 @@ from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import ALWAYS, NO_TIME, OVER
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.container_states import elapsed_since
 from restow.descheduling.protections import Protection
 from restow.descheduling.virtual_machines import is_launcher, is_migrating, just_migrated, migrating
@@ -89,7 +89,7 @@ class Vetoes:
     never_returns: Callable[[int], bool]
 
     @staticmethod
-    def of(settings: VetoSettings, cluster: Cluster, now: int) -> Vetoes:
+    def of(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Vetoes:
         """What these settings count, at a time (nanoseconds since the epoch)."""
         return Vetoes(
             veto_checks(settings, cluster, now),
@@ -98,12 +98,12 @@ class Vetoes:
         )
 
     @staticmethod
-    def none(cluster: Cluster) -> Vetoes:
+    def none(cluster: ClusterSnapshot) -> Vetoes:
         """Nothing, as for the Descheduler."""
         return Vetoes((), ClosedNodes.none(cluster.nodes), _never)
 
 
-def veto_checks(settings: VetoSettings, cluster: Cluster, now: int) -> tuple[Protection, ...]:
+def veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> tuple[Protection, ...]:
     """Return the checks of pods at a time (nanoseconds since the epoch), those that no pod of the cluster can fail left out.
 
     No pod that is over fails one: as for Karpenter and the autoscaler, there is nothing left to disturb.
@@ -155,7 +155,7 @@ def closed_now(settings: VetoSettings, node: NodeRow | None) -> str | None:
     return "is virtual" if settings.virtual_nodes and is_virtual(node.labels) else None
 
 
-def _annotated(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[Protection]:
+def _annotated(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Iterator[Protection]:
     pods = cluster.pods
     if settings.karpenter:
         yield _check(RefusalCode.DO_NOT_DISRUPT, PodColumn(pods, partial(_kept_by_karpenter, pods, now)))
@@ -186,14 +186,14 @@ def _is_kept(pod: PodNow, now: int) -> bool:
     return limit == ALWAYS or (limit > 0 and (pod.started == NO_TIME or now - pod.started < limit))
 
 
-def _on_kept_nodes(cluster: Cluster, rows: IntArray) -> BoolArray:
+def _on_kept_nodes(cluster: ClusterSnapshot, rows: IntArray) -> BoolArray:
     nodes = cluster.pods.node[rows]
     found: BoolArray = nodes >= 0
     found[found] = cluster.nodes.do_not_disrupt[nodes[found]]
     return found
 
 
-def _migrating(settings: VetoSettings, cluster: Cluster, now: int) -> Iterator[Protection]:
+def _migrating(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Iterator[Protection]:
     if not settings.kube_virt:
         return
     busy, asked = migrating(cluster), _vetoing(cluster.pods, "eviction_in_progress")

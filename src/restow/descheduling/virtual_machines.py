@@ -19,7 +19,7 @@ from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import OVER
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.kube.objects import VirtualMachineInstanceMigration
 from restow.kube.timestamps import nearest_time
 
@@ -37,7 +37,7 @@ def is_launcher(pods: Pods, pod: int) -> bool:
     return _has_role(pods.tables.labels[pods.labels[pod]])
 
 
-def migrating(cluster: Cluster) -> PodColumn[np.bool_]:
+def migrating(cluster: ClusterSnapshot) -> PodColumn[np.bool_]:
     """Return which pods run a machine that is being migrated."""
     twice = _with_two_launchers(cluster)
     doubled = _labelled(cluster.pods, lambda labels: _has_role(labels) and labels.get(_MACHINE_UID) in twice)
@@ -45,7 +45,7 @@ def migrating(cluster: Cluster) -> PodColumn[np.bool_]:
     return PodColumn(cluster.pods, lambda rows: doubled.of(rows) | known.of(rows))
 
 
-def just_migrated(cluster: Cluster, cool_down: int, now: int) -> PodColumn[np.bool_]:
+def just_migrated(cluster: ClusterSnapshot, cool_down: int, now: int) -> PodColumn[np.bool_]:
     """Return which pods run a machine whose migration ended less than ``cool_down`` before ``now``, or than it took.
 
     Both are in nanoseconds. Where the end is not known, it is when the pod started that the migration made.
@@ -70,7 +70,7 @@ def _has_role(labels: Any) -> bool:
     return bool(labels.get(_ROLE) == _LAUNCHER)
 
 
-def _with_two_launchers(cluster: Cluster) -> frozenset[str]:
+def _with_two_launchers(cluster: ClusterSnapshot) -> frozenset[str]:
     """The uids of machines with several pods that are not over."""
     pods = cluster.pods
     living = pods.labels[pods.read() & ~pods.terminal]
@@ -82,7 +82,7 @@ def _with_two_launchers(cluster: Cluster) -> frozenset[str]:
     return frozenset(machine for machine, count in machines.items() if count > 1)
 
 
-def _migrations(cluster: Cluster) -> Sequence[VirtualMachineInstanceMigration]:
+def _migrations(cluster: ClusterSnapshot) -> Sequence[VirtualMachineInstanceMigration]:
     return tuple(cluster.kind(_MIGRATION).values())
 
 
@@ -105,7 +105,7 @@ def _rests(migration: VirtualMachineInstanceMigration, cool_down: int, now: int)
     return now - end < max(cool_down, took)
 
 
-def _of_machines(cluster: Cluster, machines: set[Key]) -> PodColumn[np.bool_]:
+def _of_machines(cluster: ClusterSnapshot, machines: set[Key]) -> PodColumn[np.bool_]:
     """Which pods run one of some machines."""
     pods, running = cluster.pods, _labelled(cluster.pods, _has_role)
 

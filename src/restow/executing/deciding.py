@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from restow.cluster.owners import pods_of_workloads
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import PriorEviction
@@ -66,7 +66,7 @@ class CycleDecision:
 
 
 def decide(
-    cluster: Cluster, rules: CycleRules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
+    cluster: ClusterSnapshot, rules: CycleRules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
 ) -> CycleDecision:
     """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers and the policy wants.
 
@@ -88,7 +88,7 @@ def decide(
     return CycleDecision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
 
 
-def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:
+def _excluded(cluster: ClusterSnapshot, before: Before) -> dict[str, Reason]:
     """Why pods (uids) stay, even if a strategy suggests them."""
     excluded: dict[str, Reason] = dict.fromkeys(before.given_up, GIVEN_UP)
     if before.resting:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 
 from restow.cluster.pod_classes import Aspect, ClassKeys
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.registry import strategies
 from restow.executing.task import Task
@@ -32,7 +32,7 @@ class Interchange:
     use the same.
     """
 
-    def __init__(self, cluster: Cluster, policy: Policy) -> None:
+    def __init__(self, cluster: ClusterSnapshot, policy: Policy) -> None:
         self._pods = cluster.pods
         self._keys = ClassKeys(cluster.pods, _ALIKE)
         enabled = {name for profile in policy.profiles for name in (*profile.deschedule, *profile.balance)}

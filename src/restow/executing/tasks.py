@@ -14,7 +14,7 @@ from restow.cluster.owners import OwnerCounts, owner_of, workload_of
 from restow.cluster.pod_classes import Aspect, values_of
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, Pods
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.usage import container_usage, pod_metrics
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
@@ -83,14 +83,14 @@ class _Tasks:
 class _Sizes:
     """How many pods each owner has, without those that have ended."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._counts = OwnerCounts(cluster.pods, cluster.pods.read() & ~cluster.pods.terminal)
 
     def of(self, pod: int) -> int:
         return int(self._counts.of_pod(pod).max(initial=0)) or 1
 
 
-def _measured(cluster: Cluster, pod: int) -> Mapping[str, int]:
+def _measured(cluster: ClusterSnapshot, pod: int) -> Mapping[str, int]:
     """What metrics.k8s.io says that a pod uses."""
     metrics = pod_metrics(cluster, pod)
     used: Counter[str] = Counter()
@@ -106,7 +106,7 @@ def _is_independent(pods: Pods, pod: int) -> bool:
     return not terms and all(each.when_unsatisfiable == _ONLY_SCORES for each in spread)
 
 
-def _budgets(cluster: Cluster, labels: LabelGroups, evicted: Sequence[int]) -> dict[int, frozenset[str]]:
+def _budgets(cluster: ClusterSnapshot, labels: LabelGroups, evicted: Sequence[int]) -> dict[int, frozenset[str]]:
     """The budgets over each evicted pod that has any."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     is_evicted = np.zeros(len(cluster.pods), dtype=bool)

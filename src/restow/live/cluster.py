@@ -25,7 +25,7 @@ from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.nodes import NodeRow
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster, ClusterStore, Key
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
 from restow.errors import ClientError
 from restow.kube.objects import NodeMetrics, OwnerReference
@@ -81,7 +81,7 @@ class LiveCluster:
         #: What the last snapshot left out, apart from unreadable objects.
         self._beyond: Mapping[ObjectKey, str] = {}
         #: Of the state as it is now; None when it has changed since.
-        self._snapshot: Cluster | None = None
+        self._snapshot: ClusterSnapshot | None = None
         #: The minor version of the API server, once it was asked for.
         self.server_minor: int | None = None
 
@@ -162,7 +162,7 @@ class LiveCluster:
         seen = {kind for kind, reflector in self._reflectors.items() if reflector.listed}
         return self._doubt(kind for kind in PROTECTING if kind in PERMITTING or kind in seen)
 
-    def snapshot(self) -> Cluster:
+    def snapshot(self) -> ClusterSnapshot:
         """The cluster as it is now, in canonical order; raises WatchEndedError if one of the tasks has ended.
 
         Kinds that are not known are missing (``Cluster.missing``). Before ``ready`` there are holes in it.

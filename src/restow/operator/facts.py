@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.operator.problems import Problem
 from restow.operator.resource import NAMESPACE
@@ -89,7 +89,7 @@ class Installation:
     has_pressure_metrics: bool | None = None
 
 
-def facts_of(cluster: Cluster) -> Facts:
+def facts_of(cluster: ClusterSnapshot) -> Facts:
     """Return what a cluster that was read says; its namespaces are at least those of its pods."""
     listed = {name for _, name in cluster.kind("Namespace")}
     labels = (each.get(KUBEVIRT_LABEL) for each in cluster.nodes.labels)

@@ -16,7 +16,7 @@ from restow.reporting.sureness import how_sure
 from restow.reporting.wording import counted, percent, resource_order, resource_title
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import NodeLoad, Plan
+    from restow.descheduling.plan import NodeLoad, PlanDocument
     from restow.reporting.report import Report
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
@@ -44,17 +44,17 @@ class Imbalance:
     after: float
 
 
-def predicts(plan: Plan) -> bool:
+def predicts(plan: PlanDocument) -> bool:
     """Whether the plan says where pods land."""
     return plan.metadata.placement == Placement.PROVE
 
 
-def predicts_load(plan: Plan) -> bool:
+def predicts_load(plan: PlanDocument) -> bool:
     """Whether there is a load after the plan to compare with the one before."""
     return predicts(plan) and bool(plan.moves)
 
 
-def headline(plan: Plan) -> str:
+def headline(plan: PlanDocument) -> str:
     """Say how many moves, how sure their gain is, and how many targets are: what ``how_sure`` says."""
     if not plan.moves:
         return f"Nothing to {'move' if predicts(plan) else 'evict'}: {_why_nothing(plan)}"
@@ -63,12 +63,12 @@ def headline(plan: Plan) -> str:
     return how_sure(plan.moves)
 
 
-def certain_moves(plan: Plan) -> int:
+def certain_moves(plan: PlanDocument) -> int:
     """Count the moves whose gain is certain: they land well however the scheduler breaks its ties, or are steered."""
     return sum(each.certainty == Certainty.CERTAIN for each in plan.moves)
 
 
-def _why_nothing(plan: Plan) -> str:
+def _why_nothing(plan: PlanDocument) -> str:
     if any(each.code == RefusalCode.UNKNOWN for each in plan.refusals):
         unknown = sum(each == "unknown" for each in _last_obstacles(plan).values())
         candidates = counted(staying_pods(plan), "candidate")
@@ -86,7 +86,7 @@ def _why_nothing(plan: Plan) -> str:
     return "no strategy found a pod to move"
 
 
-def stays(plan: Plan) -> str:
+def stays(plan: PlanDocument) -> str:
     """Say how many candidates are refused: ``14 candidates refused``; with the refusals where a pod has several."""
     staying = staying_pods(plan)
     counts = f"{counted(staying, 'candidate')} refused"
@@ -112,7 +112,7 @@ def _relief(report: Report) -> str | None:
     return f"{counted(moves, 'move')} {verb} {counted(points, 'point')} of {resource_title(resource)} off {printable(node)}"
 
 
-def _lower_peak(plan: Plan) -> str | None:
+def _lower_peak(plan: PlanDocument) -> str | None:
     before, after = plan.summary.utilisation.before, plan.summary.utilisation.after
     shared = sorted(before.keys() & after.keys(), key=resource_order)
     resource = max(shared, key=lambda each: before[each].max - after[each].max, default=None)
@@ -134,7 +134,7 @@ def _largest_relief(loads: tuple[NodeLoad, ...]) -> tuple[str, str, int]:
     return best
 
 
-def obstacles(plan: Plan) -> list[str]:
+def obstacles(plan: PlanDocument) -> list[str]:
     """Say why candidates stay: the one reason, or how many pods each stage held back in the end."""
     groups = group_refusals(plan.refusals)
     if not groups:
@@ -154,7 +154,7 @@ def obstacles(plan: Plan) -> list[str]:
     return sentences
 
 
-def _last_obstacles(plan: Plan) -> dict[str, str]:
+def _last_obstacles(plan: PlanDocument) -> dict[str, str]:
     """What stopped each staying pod where it came furthest."""
     moved = {str(each.pod) for each in plan.moves}
     found: dict[str, str] = {}
@@ -167,7 +167,7 @@ def _last_obstacles(plan: Plan) -> dict[str, str]:
     return found
 
 
-def imbalance(plan: Plan) -> Imbalance | None:
+def imbalance(plan: PlanDocument) -> Imbalance | None:
     """Return the resource that is spread least evenly before the plan or after, or None when no load is known."""
     before, after = plan.summary.utilisation.before, plan.summary.utilisation.after
     shared = sorted(before.keys() & after.keys(), key=resource_order)
@@ -177,11 +177,11 @@ def imbalance(plan: Plan) -> Imbalance | None:
     return Imbalance(resource, before[resource].spread, after[resource].spread)
 
 
-def problem_sentences(plan: Plan) -> tuple[str, ...]:
+def problem_sentences(plan: PlanDocument) -> tuple[str, ...]:
     """Return one sentence for each strategy that could not run."""
     return tuple(printable(f"{each.plugin} could not run: {each.message}") for each in plan.problems)
 
 
-def note_sentences(plan: Plan) -> tuple[str, ...]:
+def note_sentences(plan: PlanDocument) -> tuple[str, ...]:
     """Return one sentence for each strategy that says why it found nothing to do."""
     return tuple(printable(f"{each.plugin}: {each.message}") for each in plan.notes)

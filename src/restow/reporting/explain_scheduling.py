@@ -15,13 +15,13 @@ from restow.reporting.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.scheduler.explanation import Explanation, LastAttempt
+    from restow.scheduler.explanation import LastAttempt, QueueExplanation
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 
 
-def scheduling_sections(explanation: Explanation, server: str, width: int) -> list[list[Text]]:
+def scheduling_sections(explanation: QueueExplanation, server: str, width: int) -> list[list[Text]]:
     """The whole answer of the scheduler at a URL, in sections."""
     sections = (
         _head(explanation, server, width),
@@ -43,17 +43,17 @@ def span(seconds: float) -> str:
     return f"{whole // _HOUR:,} h {whole % _HOUR // _MINUTE} min"
 
 
-def _name(explanation: Explanation) -> str:
+def _name(explanation: QueueExplanation) -> str:
     return printable(f"{explanation.namespace}/{explanation.name}")
 
 
-def _head(explanation: Explanation, server: str, width: int) -> Iterator[Text]:
+def _head(explanation: QueueExplanation, server: str, width: int) -> Iterator[Text]:
     parts = [f"scheduler {printable(explanation.scheduler)}", f"has waited {span(explanation.waited)}"]
     yield from labelled("pod", [_name(explanation), *parts], width)
     yield from labelled("asked", [printable(server)], width)
 
 
-def _queue_lines(explanation: Explanation, width: int) -> Iterator[Text]:
+def _queue_lines(explanation: QueueExplanation, width: int) -> Iterator[Text]:
     place = "is being tried" if explanation.queue == "in flight" else f"is in the queue {printable(explanation.queue)}"
     yield Text(f"{_name(explanation)} {place}", style="bold")
     for sentence in explanation.sentences:
@@ -68,7 +68,7 @@ def _attempt_lines(attempt: LastAttempt, width: int) -> Iterator[Text]:
     yield from dim_lines(printable(attempt.message), width)
 
 
-def _node_lines(explanation: Explanation, width: int) -> Iterator[Text]:
+def _node_lines(explanation: QueueExplanation, width: int) -> Iterator[Text]:
     """Yield who objects to which nodes now, in the form of ``restow schedule --pod``."""
     out = sum(each.count for each in explanation.objections)
     if explanation.feasible_nodes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
-    from restow.descheduling.plan import OutputMetadata, Plan, ResourceLoad, Utilisation
+    from restow.descheduling.plan import OutputMetadata, PlanDocument, ResourceLoad, Utilisation
     from restow.reporting.report import Report
 
 _DIGITS: Final = 4
@@ -29,7 +29,7 @@ def form(report: Report) -> Iterator[bytes]:
     return render_json(report.plan)
 
 
-def render_json(plan: Plan) -> Iterator[bytes]:
+def render_json(plan: PlanDocument) -> Iterator[bytes]:
     """Yield the document, indented by two spaces, with a final newline, in pieces: a large plan is a gigabyte."""
     between = b"{"
     for name, value in document(plan).items():
@@ -58,7 +58,7 @@ def _shown(encoded: bytes) -> bytes:
     return printable_json(encoded.decode()).encode()
 
 
-def document(plan: Plan) -> dict[str, object]:
+def document(plan: PlanDocument) -> dict[str, object]:
     """Return the plan's top-level fields in the order in which people read them; fractions and seconds have four digits."""
     fence = {} if plan.fence is None else {"fence": plan.fence}
     usage = {"usage": plan.usage} if plan.usage else {}

@@ -34,7 +34,7 @@ from restow.reporting.wording import counted, why
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from restow.descheduling.plan import Move, Plan
+    from restow.descheduling.plan import Move, PlanDocument
 
 _MOST_LISTED: Final = 20
 _MOST_OF_MANY, _FEWEST_OF_MANY, _MOST_LINES = 10, 3, 21
@@ -49,7 +49,7 @@ _NODES: Final = slice(3, 5)
 _ELLIPSIS: Final = "…"
 
 
-def move_lines(plan: Plan, width: int, see: str = "-o wide or -o json") -> Iterator[Text]:
+def move_lines(plan: PlanDocument, width: int, see: str = "-o wide or -o json") -> Iterator[Text]:
     """Yield the section's lines under its headline; ``see`` is what has all of them."""
     if len(plan.moves) <= _MOST_LISTED:
         yield from _table(plan, plan.moves, width)
@@ -63,7 +63,7 @@ def move_lines(plan: Plan, width: int, see: str = "-o wide or -o json") -> Itera
     yield from _caveats(plan, width, see)
 
 
-def _caveats(plan: Plan, width: int, see: str) -> Iterator[Text]:
+def _caveats(plan: PlanDocument, width: int, see: str) -> Iterator[Text]:
     """Say how many replacements may be other pods than those that were proven."""
     guessed = sum(bool(each.caveat) for each in plan.moves)
     if guessed:
@@ -72,7 +72,7 @@ def _caveats(plan: Plan, width: int, see: str) -> Iterator[Text]:
         yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
 
 
-def _open_choices(plan: Plan, width: int, see: str) -> Iterator[Text]:
+def _open_choices(plan: PlanDocument, width: int, see: str) -> Iterator[Text]:
     """Say how many moves could land on other nodes than the one that is shown."""
     several = sum(each.candidate_count > 1 for each in plan.moves)
     if several:
@@ -81,7 +81,7 @@ def _open_choices(plan: Plan, width: int, see: str) -> Iterator[Text]:
         yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
 
 
-def _first_few(plan: Plan, width: int) -> tuple[int, list[Text]]:
+def _first_few(plan: PlanDocument, width: int) -> tuple[int, list[Text]]:
     """Return how many of the first moves are shown and their table, which leaves room for the rest of the screen."""
     for count in range(_MOST_OF_MANY, _FEWEST_OF_MANY, -1):
         lines = list(_table(plan, plan.moves[:count], width))
@@ -90,7 +90,7 @@ def _first_few(plan: Plan, width: int) -> tuple[int, list[Text]]:
     return _FEWEST_OF_MANY, list(_table(plan, plan.moves[:_FEWEST_OF_MANY], width))
 
 
-def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
+def _table(plan: PlanDocument, moves: Sequence[Move], width: int) -> Iterator[Text]:
     header = ["#", "POD", "OWNER", "FROM", *(["TO"] if predicts(plan) else []), *(["GAIN"] if _is_mixed(plan) else [])]
     rows = [_cells(number, each)[: len(header)] for number, each in enumerate(moves, 1)]
     reasons = [why(each.plugin, each.reason) for each in moves]
@@ -154,7 +154,7 @@ def _cells(number: int, move: Move) -> list[str]:
     return [str(number), *map(printable, (str(move.pod), owner, move.source, landing(move), sureness(move)))]
 
 
-def _is_mixed(plan: Plan) -> bool:
+def _is_mixed(plan: PlanDocument) -> bool:
     """Whether each move has to say how sure its gain is; otherwise the headline has said it of all."""
     return predicts(plan) and differs(plan.moves)
 
@@ -187,7 +187,7 @@ def _reasons_below(rows: list[list[str]], columns: list[int], reasons: list[str]
         yield from (Text(indent + line, style="dim") for line in wrapped(numbers + reason, width - len(indent)))
 
 
-def _totals(plan: Plan, width: int) -> Iterator[Text]:
+def _totals(plan: PlanDocument, width: int) -> Iterator[Text]:
     """Yield which strategies move what, from where and to where: the largest counts."""
     moves = plan.moves
     targets = [each.target for each in moves if each.target]

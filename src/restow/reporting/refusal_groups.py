@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from restow.descheduling.plan import Plan, PodRef, Refusal
+from restow.descheduling.plan import PlanDocument, PodRef, Refusal
 from restow.policies.codes import Stage
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def also_staying(refusal: Refusal) -> tuple[PodRef, ...]:
     return () if refusal.proposal is UNSET else refusal.proposal.also_staying
 
 
-def staying_pods(plan: Plan) -> int:
+def staying_pods(plan: PlanDocument) -> int:
     """Count the pods that some strategy wanted to move and none does."""
     moved = {str(each.pod) for each in plan.moves}
     return len({str(pod) for each in plan.refusals for pod in refused_pods(each)} - moved)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from restow.descheduling.plan import NodeLoad, Plan
+    from restow.descheduling.plan import NodeLoad, PlanDocument
 
 
 @dataclass(slots=True, frozen=True)
@@ -34,7 +34,7 @@ class PolicyView:
 class Report:
     """A plan with its context; ``notes`` are sentences for the reader that are no part of the plan."""
 
-    plan: Plan
+    plan: PlanDocument
     #: Makes `loads`, which not every form shows.
     count_loads: Callable[[], tuple[NodeLoad, ...]]
     #: Where the cluster came from, such as ``cluster.json, 0.1 s``.

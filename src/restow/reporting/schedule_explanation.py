@@ -21,7 +21,7 @@ from restow.scheduling.framework.extension_points import NOT_ASKED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from restow.cluster.snapshot import Cluster
+    from restow.cluster.snapshot import ClusterSnapshot
     from restow.scheduling.framework.extension_points import Scores
     from restow.scheduling.framework.scoring import Ranking
     from restow.scheduling.framework.verdicts import Verdicts
@@ -47,7 +47,7 @@ class Aside:
     could_win: int = 0
 
 
-def explanation(cluster: Cluster, decision: SchedulingDecision, aside: Aside, width: int) -> list[list[Text]]:
+def explanation(cluster: ClusterSnapshot, decision: SchedulingDecision, aside: Aside, width: int) -> list[list[Text]]:
     """What was decided about one pod, in sections."""
     sections = (
         _pod_line(cluster, decision.pod, aside.ahead, width),
@@ -59,13 +59,13 @@ def explanation(cluster: Cluster, decision: SchedulingDecision, aside: Aside, wi
     return list(map(list, sections))
 
 
-def gated(cluster: Cluster, pod: int, why: str, width: int) -> list[list[Text]]:
+def gated(cluster: ClusterSnapshot, pod: int, why: str, width: int) -> list[list[Text]]:
     """Why a pod may not be scheduled yet, in sections."""
     headline = Text(f"{printable(cluster.pods.full_name(pod))} is gated", style="bold")
     return [list(_pod_line(cluster, pod, 0, width)), [headline, *dim_lines(printable(why), width)]]
 
 
-def _pod_line(cluster: Cluster, pod: int, ahead: int, width: int) -> Iterator[Text]:
+def _pod_line(cluster: ClusterSnapshot, pod: int, ahead: int, width: int) -> Iterator[Text]:
     pods, node = cluster.pods, int(cluster.pods.node[pod])
     if node >= 0:
         where = f"on {printable(cluster.nodes.names[node])}; scheduled as if it were pending"
@@ -80,7 +80,7 @@ def _pod_line(cluster: Cluster, pod: int, ahead: int, width: int) -> Iterator[Te
     yield from labelled("pod", [printable(pods.full_name(pod)), f"priority {int(pods.priority[pod])}", where], width)
 
 
-def _answer_lines(cluster: Cluster, decision: SchedulingDecision, aside: Aside, width: int) -> Iterator[Text]:
+def _answer_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, aside: Aside, width: int) -> Iterator[Text]:
     """Yield where the pod goes and the scores of the nodes that fit, or the scheduler's message."""
     name = printable(cluster.pods.full_name(decision.pod))
     if decision.ranking is None:
@@ -97,7 +97,7 @@ def _answer_lines(cluster: Cluster, decision: SchedulingDecision, aside: Aside, 
         yield from dim_lines(f"{nodes} could win: kube-scheduler scores only a sample of this many nodes", width)
 
 
-def _preemption_lines(cluster: Cluster, decision: SchedulingDecision, width: int) -> Iterator[Text]:
+def _preemption_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, width: int) -> Iterator[Text]:
     """Yield which pods the pod would preempt, and where else it could."""
     if decision.preemption is None or not decision.preemption.best:
         return
@@ -114,7 +114,7 @@ def _preemption_lines(cluster: Cluster, decision: SchedulingDecision, width: int
         yield from dim_lines(f"it could also preempt on {', '.join(others[:_MOST_CANDIDATES])}{more}", width)
 
 
-def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterator[Text]:
+def _rejection_lines(cluster: ClusterSnapshot, verdicts: Verdicts, width: int) -> Iterator[Text]:
     """Yield who rejects how many nodes and why, the most nodes first, and which nodes these are."""
     if verdicts.prefilter is not None:
         yield Text("No node was checked", style="bold")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from restow.cluster.interning import IntArray
-    from restow.cluster.snapshot import Cluster
+    from restow.cluster.snapshot import ClusterSnapshot
     from restow.scheduling.framework.scoring import Ranking
     from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
     from restow.scheduling.loop.decision import SchedulingDecision
@@ -84,7 +84,7 @@ class ScheduleResult(Struct, frozen=True, rename="camel"):
 class Outcomes:
     """Makes outcomes of the decisions about one cluster."""
 
-    def __init__(self, cluster: Cluster, scores_for: ScoresFor) -> None:
+    def __init__(self, cluster: ClusterSnapshot, scores_for: ScoresFor) -> None:
         self._pods = cluster.pods
         self._names = cluster.nodes.names
         self._fewest_scored = 1 if scores_for == "all" else 2

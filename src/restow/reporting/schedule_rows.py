@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from restow.cluster.snapshot import Cluster
+    from restow.cluster.snapshot import ClusterSnapshot
     from restow.scheduling.loop.decision import SchedulingDecision
 
 #: A pod gets a node, may preempt others, fits nowhere, goes to an unknown node, or may not be scheduled yet.
@@ -61,7 +61,7 @@ class ScheduledCluster:
             yield from labelled("config", [printable(self.configuration)], width)
 
 
-def pod_row(cluster: Cluster, decision: SchedulingDecision) -> PodRow:
+def pod_row(cluster: ClusterSnapshot, decision: SchedulingDecision) -> PodRow:
     """The row of a decision about a cluster's pod."""
     name, nodes = cluster.pods.full_name, cluster.nodes.names
     if decision.node >= 0:
@@ -75,7 +75,7 @@ def pod_row(cluster: Cluster, decision: SchedulingDecision) -> PodRow:
     return PodRow(name(decision.pod), "unknown" if decision.unknown else "unschedulable", why=decision.message)
 
 
-def margin(cluster: Cluster, decision: SchedulingDecision) -> tuple[str, str]:
+def margin(cluster: ClusterSnapshot, decision: SchedulingDecision) -> tuple[str, str]:
     """How narrowly a node won - ``3 nodes tie``, ``next best -4``, ``the only node that fits`` - and which is next best."""
     ranking = decision.ranking
     assert ranking is not None, "only a pod that gets a node has a margin"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.descheduling.plan import Plan
+    from restow.descheduling.plan import PlanDocument
     from restow.reporting.report import Report
 
 _MOST_GROUPS: Final = 8
@@ -87,7 +87,7 @@ def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
         yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "dim"), line)
 
 
-def _answer_lines(plan: Plan, width: int) -> Iterator[Text]:
+def _answer_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     """Yield the headline, and under it the moves, or else why there are none."""
     yield from headline_lines(plan, width)
     if not plan.moves:
@@ -97,12 +97,12 @@ def _answer_lines(plan: Plan, width: int) -> Iterator[Text]:
     yield from move_lines(plan, width)
 
 
-def headline_lines(plan: Plan, width: int) -> Iterator[Text]:
+def headline_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     """Say how many moves, how sure their gain is, and how many targets are."""
     yield from (Text(line, style="bold") for line in wrapped(headline(plan), width))
 
 
-def purpose_lines(plan: Plan, width: int) -> Iterator[Text]:
+def purpose_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     """Say what each strategy gets of what it asked for, how balance changes, and what is done as one."""
     yield from total_line("by strategy", ", ".join(wanted(plan)), width)
     if balance(plan):
@@ -111,13 +111,13 @@ def purpose_lines(plan: Plan, width: int) -> Iterator[Text]:
         yield from total_line("all or none", made_together(plan), width)
 
 
-def _refusal_lines(plan: Plan, width: int) -> Iterator[Text]:
+def _refusal_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     if plan.moves and plan.refusals:
         yield Text(stays(plan), style="bold")
         yield from _group_lines(plan, width)
 
 
-def _group_lines(plan: Plan, width: int) -> Iterator[Text]:
+def _group_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     groups = group_refusals(plan.refusals)
     shown = groups[:_MOST_GROUPS]
     rows = [[f"{len(each.refusals):,}", each.stage, printable(each.code)] for each in shown]
@@ -157,7 +157,7 @@ def _next_commands(report: Report, width: int) -> Iterator[Text]:
     yield from next_commands({command: meaning for command, meaning in commands.items() if meaning}, width)
 
 
-def _example(plan: Plan) -> str:
+def _example(plan: PlanDocument) -> str:
     """The refused pod with the most to explain: one that placement or a budget holds back, if there is any."""
     order = tuple(reversed(Stage))
     chosen = min(plan.refusals, key=lambda each: order.index(each.stage), default=None)

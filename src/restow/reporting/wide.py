@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.descheduling.plan import MeasuredUsage, Move, Plan, Refusal
+    from restow.descheduling.plan import MeasuredUsage, Move, PlanDocument, Refusal
     from restow.reporting.report import Report
 
 _MOVE_HEADER = (
@@ -67,7 +67,7 @@ def print_wide(report: Report, console: Console) -> None:
     print_sections(sections, console)
 
 
-def _move_rows(plan: Plan) -> Iterator[Sequence[str]]:
+def _move_rows(plan: PlanDocument) -> Iterator[Sequence[str]]:
     if plan.moves:
         yield _MOVE_HEADER
     for number, move in enumerate(plan.moves, 1):
@@ -95,7 +95,7 @@ def _candidates(move: Move) -> str:
     return f"{nodes or '-'}{more}"
 
 
-def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:
+def _refusal_rows(plan: PlanDocument) -> Iterator[Sequence[str]]:
     if plan.refusals:
         yield _REFUSAL_HEADER
     for refusal in plan.refusals:

@@ -10,7 +10,7 @@ from restow.documents.writing import write_yaml
 from restow.reporting.json import document
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import Plan
+    from restow.descheduling.plan import PlanDocument
     from restow.reporting.report import Report
 
 
@@ -19,6 +19,6 @@ def form(report: Report) -> tuple[bytes]:
     return (render_yaml(report.plan).encode(),)
 
 
-def render_yaml(plan: Plan) -> str:
+def render_yaml(plan: PlanDocument) -> str:
     """Return the same fields in the same order as `render_json`, with a final newline."""
     return write_yaml(msgspec.to_builtins(document(plan)))

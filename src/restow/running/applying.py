@@ -16,8 +16,8 @@ from functools import partial
 from typing import Final
 
 from restow.client.leadership import Permit
-from restow.cluster.snapshot import Cluster
-from restow.descheduling.plan import Fenced, Move, Plan, PodRef
+from restow.cluster.snapshot import ClusterSnapshot
+from restow.descheduling.plan import Fenced, Move, PlanDocument, PodRef
 from restow.descheduling.planning import fence_notes, fenced, make_plan
 from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay, with_shared_candidates
 from restow.descheduling.saved_plan import SavedPlan
@@ -90,7 +90,7 @@ class Promise:
     """What holds of a plan on the cluster as it is now."""
 
     #: The moves that hold, and the load after them.
-    plan: Plan
+    plan: PlanDocument
     refused: tuple[RefusedMove, ...]
     #: What else is to be said of it.
     notes: tuple[str, ...]
@@ -197,7 +197,7 @@ class Application:
 
     def _replayed(
         self,
-        cluster: Cluster,
+        cluster: ClusterSnapshot,
         moves: Sequence[Move],
         changed: Mapping[str, ChangeFound],
         now: int,

@@ -22,7 +22,7 @@ from restow.client.leadership import Permit
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
 from restow.descheduling.cycle import plugins_in_order
-from restow.descheduling.plan import Plan
+from restow.descheduling.plan import PlanDocument
 from restow.descheduling.planning import make_plan
 from restow.errors import ClientError
 from restow.executing.deciding import CycleDecision, CycleRules
@@ -52,7 +52,7 @@ _MAKING: Final = 600.0
 _REQUEST: Final = 10.0
 
 
-class Landed(Struct, frozen=True, rename="camel"):
+class PublishedLandings(Struct, frozen=True, rename="camel"):
     """Where the replacements of evicted pods landed, as counts."""
 
     as_predicted: int = 0
@@ -74,7 +74,7 @@ class PlanSummary(Struct, frozen=True, rename="camel"):
     refusals: dict[str, int]
     #: Nodes from which strategies that balance want pods to go, whether or not these may.
     nodes_out_of_balance: int
-    landed: Landed
+    landed: PublishedLandings
     #: Moves and refusals in the published plan of a dry run; fewer than above only if the ConfigMap has no room for all.
     listed_moves: int = 0
     listed_refusals: int = 0
@@ -130,7 +130,7 @@ def _content(
     return {"data": data, "binaryData": {PLAN: base64.b64encode(packed).decode()}}
 
 
-def _plan(decision: CycleDecision, rules: CycleRules, now: int, api_server: str) -> Plan:
+def _plan(decision: CycleDecision, rules: CycleRules, now: int, api_server: str) -> PlanDocument:
     """Return the plan with all that ``restow apply`` needs."""
     policy = rules.policy
     return msgspec.structs.replace(
@@ -155,11 +155,11 @@ def summary_of(decision: CycleDecision, reporter: Reporter, policy: Policy, time
         refused=len(record.refusals),
         refusals=dict(sorted(Counter(each.reason[1] for each in record.refusals).items())),
         nodes_out_of_balance=len(unbalanced),
-        landed=Landed(*(landed[each] for each in (Prediction.HIT, Prediction.MISS, Prediction.MISSING))),
+        landed=PublishedLandings(*(landed[each] for each in (Prediction.HIT, Prediction.MISS, Prediction.MISSING))),
     )
 
 
-def fitting(plan: Plan, largest: int) -> tuple[Plan, bytes]:
+def fitting(plan: PlanDocument, largest: int) -> tuple[PlanDocument, bytes]:
     """Compress a plan to at most ``largest`` bytes: drop refusals first, then moves."""
     while len(packed := gzip.compress(msgspec.json.encode(plan), mtime=0)) > largest and (plan.refusals or plan.moves):
         if plan.refusals:

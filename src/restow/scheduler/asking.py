@@ -26,7 +26,7 @@ from restow.client.trust import Trust
 from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
-from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
+from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
 
 #: Seconds to wait for an answer.
 _PATIENCE: Final = 15.0
@@ -68,7 +68,7 @@ async def endpoint_of(
     return Endpoint(where.url.rstrip("/"), Fixed(identity), origin=_URL)
 
 
-async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explanation:
+async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> QueueExplanation:
     """The scheduler's explanation; NotWaitingError if the pod does not wait for it, ClientError if it does not answer."""
     call = Call("GET", f"/pods/{namespace}/{name}")
     async with open_session() as session:
@@ -78,7 +78,7 @@ async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explana
             raise _in_words(endpoint.server, refusal) from refusal
         except Unreachable as error:
             raise ClientError(f"{error}; kubectl port-forward leads to a scheduler in a cluster") from error
-    return decoded(body, msgspec.json.Decoder(Explanation).decode, call)
+    return decoded(body, msgspec.json.Decoder(QueueExplanation).decode, call)
 
 
 async def _token_of(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Credentials:

@@ -10,7 +10,7 @@ from typing import Final
 from restow.client.binding import ObjectRef
 from restow.cluster.pods import NO_POD
 from restow.scheduler.daemon import SchedulerDaemon
-from restow.scheduler.explanation import Explanation, LastAttempt, Objection
+from restow.scheduler.explanation import LastAttempt, Objection, QueueExplanation
 from restow.scheduler.observing import Attempt, AttemptObserver
 from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.verdicts import PluginRejection
@@ -57,7 +57,7 @@ class LastAttempts:
 
 def explain(
     daemon: SchedulerDaemon, rules: QueueingRules, attempts: LastAttempts, namespace: str, name: str
-) -> Explanation | None:
+) -> QueueExplanation | None:
     """Why a pod waits; None if it does not wait for this scheduler."""
     state = daemon.mirror.state
     pod = state.order.find(namespace, name)
@@ -66,7 +66,7 @@ def explain(
         return None
     place, now = daemon.queue.place(queued.key), attempts.clock()
     feasible, objections = _now(daemon, pod)
-    return Explanation(
+    return QueueExplanation(
         namespace=namespace,
         name=name,
         uid=queued.key,

@@ -31,7 +31,7 @@ class Objection(Struct, frozen=True, rename="camel"):
     nodes: tuple[str, ...]
 
 
-class Explanation(Struct, frozen=True, rename="camel"):
+class QueueExplanation(Struct, frozen=True, rename="camel"):
     """Why one pod waits. Durations are seconds."""
 
     namespace: str

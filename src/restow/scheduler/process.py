@@ -36,7 +36,7 @@ from restow.running.recording import recording
 from restow.running.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explaining import LastAttempts, explain
-from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
+from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
 from restow.scheduler.metrics import Gauges, SchedulerMetrics
 from restow.scheduler.observing import Result
 from restow.scheduler.random_profile import schedule_at_random
@@ -129,7 +129,7 @@ class _PodPages:
     """The pages that explain why pods wait, as JSON."""
 
     #: Set once there is a scheduler.
-    explain: Callable[[str, str], Explanation | None] | None = None
+    explain: Callable[[str, str], QueueExplanation | None] | None = None
     #: Whether it decides; a replica without the lease does not.
     schedules: Callable[[], bool] = lambda: False
 

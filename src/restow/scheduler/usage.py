@@ -13,7 +13,7 @@ from typing import Final
 
 from restow.client.transport import Api
 from restow.cluster.recent_usage import RecentUsage, with_sample
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage import node_usage, time_of
 from restow.errors import ClientError
 from restow.kube.excerpts import described
@@ -111,7 +111,7 @@ class UsageWatch:
         self._problem = problem
 
 
-def _times(cluster: Cluster, now: float) -> dict[str, float]:
+def _times(cluster: ClusterSnapshot, now: float) -> dict[str, float]:
     """When the usage of each node was measured, in seconds since the epoch; now if no time is given."""
     names = [name for _, name in cluster.kind(_METRICS)]
     measured = {name: time_of(cluster, name) for name in names}

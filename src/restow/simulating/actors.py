@@ -23,7 +23,7 @@ from restow.simulating.controllers.pod_gc import PodGarbageCollector
 from restow.simulating.kubelets import Kubelets, KubeletSettings
 from restow.simulating.memory import MemoryPressure
 from restow.simulating.scheduler import SchedulerActor
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 
 _CONTROLLERS = (
     garbage_collector,
@@ -48,7 +48,7 @@ class Actors:
 
 
 def start_actors(
-    simulation: Simulation,
+    simulation: VirtualCluster,
     schedulers: Sequence[Sequence[SchedulerProfile]] = ((DEFAULT_PROFILE,),),
     kubelet_settings: KubeletSettings | None = None,
 ) -> Actors:

@@ -28,7 +28,7 @@ from restow.policies.policy import Policy
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.simulating.eviction import CREATED, NOT_FOUND, EvictionAnswer, evict
 from restow.simulating.execution_view import ExecutionView, SimulatedEvictions
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.virtual_time import VirtualTask
 from restow.simulating.work_queue import DELIVERY
 
@@ -63,7 +63,7 @@ class AskedMove:
 class DeschedulerActor:
     """One descheduler."""
 
-    def __init__(self, simulation: Simulation, settings: DeschedulerSettings) -> None:
+    def __init__(self, simulation: VirtualCluster, settings: DeschedulerSettings) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock
         self._settings = settings

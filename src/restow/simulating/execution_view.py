@@ -13,7 +13,7 @@ from restow.cluster.nodes import NodeRow
 from restow.cluster.pod_values import NO_VETOES, PHASES, Flag, Phase, PodVetoes
 from restow.cluster.pod_vetoes import vetoes_of
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.executing.settings import elapsed
 from restow.executing.task import Task
 from restow.kube.manifests import Node, Pod
@@ -21,7 +21,7 @@ from restow.kube.objects import OwnerReference, PodAnnotations, Volume
 from restow.simulating.eviction import INTERNAL_ERROR, NOT_FOUND, TOO_MANY_REQUESTS, EvictionAnswer
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import time_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.workloads.replica_sets import wanted_replicas
 
 #: Seconds between two looks at what is waited for.
@@ -34,11 +34,11 @@ class ExecutionView:
     #: Nothing ever breaks off.
     interruptions = 0
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._view = simulation.store, simulation.view
 
     @property
-    def _cluster(self) -> Cluster:
+    def _cluster(self) -> ClusterSnapshot:
         return self._view.state.cluster
 
     def unknown(self, _kinds: Iterable[str]) -> str | None:

@@ -28,7 +28,7 @@ from restow.simulating.conditions import (
     with_node_condition,
 )
 from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.waits import LONGEST, BackOffs, ImagePulls
 from restow.simulating.work_queue import WorkQueue
@@ -64,7 +64,7 @@ class KubeletSettings:
 class Kubelets:
     """The kubelets of all nodes, each of which runs or does not."""
 
-    def __init__(self, simulation: Simulation, settings: KubeletSettings | None = None) -> None:
+    def __init__(self, simulation: VirtualCluster, settings: KubeletSettings | None = None) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock
         self._settings = settings or KubeletSettings()

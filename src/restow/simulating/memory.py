@@ -21,7 +21,7 @@ from restow.policies.arguments import SYSTEM_CRITICAL_PRIORITY
 from restow.simulating.conditions import DISRUPTION_TARGET, over, status_of, with_condition, with_node_condition
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.kubelets import Kubelets, is_running
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
@@ -41,7 +41,7 @@ _FILLING: Final = SECOND
 class MemoryPressure:
     """Looks after the memory of all nodes."""
 
-    def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
+    def __init__(self, simulation: VirtualCluster, kubelets: Kubelets) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock
         self._kubelets = kubelets

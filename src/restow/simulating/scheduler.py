@@ -30,7 +30,7 @@ from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulated_cluster import as_read
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import DELIVERY
 
@@ -52,7 +52,10 @@ class SchedulerActor:
     """One scheduler, which has a name of its own for each of its profiles."""
 
     def __init__(
-        self, simulation: Simulation, profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,), name: str = "scheduler"
+        self,
+        simulation: VirtualCluster,
+        profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
+        name: str = "scheduler",
     ) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock

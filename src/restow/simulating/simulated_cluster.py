@@ -13,7 +13,7 @@ import msgspec
 
 from restow.cluster.node_store import node_columns, node_index, read_node
 from restow.cluster.pod_store import PodStore
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.cluster.state import ClusterState
 from restow.cluster.templates import TEMPLATED, with_templates
 from restow.kube import objects
@@ -66,7 +66,7 @@ class SimulatedCluster:
         others: dict[str, dict[Key, Any]] = {kind: {} for kind in KINDS if kind not in ("Node", "Pod")}
         for kind, known in others.items():
             known.update((key_of(each), as_read(kind, each)) for each in sorted(self._store.list(kind), key=key_of))
-        self.state = ClusterState(Cluster(node_columns(nodes, index, ()), PodStore().columns(index), others))
+        self.state = ClusterState(ClusterSnapshot(node_columns(nodes, index, ()), PodStore().columns(index), others))
         self._rows = PodRows(self.state)
         pods = sorted(self._store.list("Pod"), key=key_of)
         self._row_of = {key_of(each): self.state.create(self._rows.of(each)) for each in pods}

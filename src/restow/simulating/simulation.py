@@ -11,7 +11,7 @@ from restow.simulating.virtual_clock import VirtualClock
 
 
 @dataclass(slots=True, frozen=True)
-class Simulation:
+class VirtualCluster:
     """Time, chance, the objects, and the objects as one state."""
 
     clock: VirtualClock
@@ -20,8 +20,8 @@ class Simulation:
     view: SimulatedCluster
 
     @staticmethod
-    def at(now: int, seed: int) -> Simulation:
+    def at(now: int, seed: int) -> VirtualCluster:
         """An empty cluster at a time."""
         clock, chance = VirtualClock(now), Chance(seed)
         store = Store(clock, chance)
-        return Simulation(clock, chance, store, SimulatedCluster(store))
+        return VirtualCluster(clock, chance, store, SimulatedCluster(store))

@@ -11,19 +11,19 @@ from restow.errors import InputError
 
 
 @dataclass(slots=True, frozen=True)
-class Rows:
+class CsvRows:
     """The names of the columns, and the rows that are not empty; to be read once."""
 
     header: tuple[str, ...]
     rows: Iterator[tuple[int, Mapping[str, str]]]
 
 
-def read_rows(text: str, origin: str) -> Rows:
+def read_rows(text: str, origin: str) -> CsvRows:
     """The rows of a text; InputError, there or while they are read, names file and line of what is no CSV."""
     lines = _lines(text, origin)
     _, names = next(lines, (1, []))
     header = tuple(map(str.strip, names))
-    return Rows(header, _rows(lines, header, origin))
+    return CsvRows(header, _rows(lines, header, origin))
 
 
 def _lines(text: str, origin: str) -> Iterator[tuple[int, list[str]]]:

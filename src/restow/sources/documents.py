@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_columns import KIND as USAGE
 from restow.errors import InputError
 from restow.kube import nulls
@@ -100,7 +100,7 @@ class LoadReport:
         return (*((f"{self.origin()}: {text}",) if text else ()), *left_out_notes(self.left_out))
 
 
-def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster, LoadReport]:
+def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[ClusterSnapshot, LoadReport]:
     """One cluster from all the inputs together, which are ``limited`` as ``sources.sizes`` says.
 
     InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.

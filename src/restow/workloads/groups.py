@@ -22,7 +22,7 @@ from restow.cluster.interning import BoolArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.installed_packages import Extensible, unusable
 from restow.kube.objects import OwnerReference
 
@@ -158,7 +158,7 @@ def group_now(kinds: Iterable[GroupKind], pod: PodNow) -> Group | None:
 class Groups:
     """The groups of a cluster's pods, also of those that come later."""
 
-    cluster: Cluster
+    cluster: ClusterSnapshot
     kinds: tuple[GroupKind, ...] = field(default_factory=group_kinds)
     #: The groups by number.
     known: Interner[Group] = field(default_factory=Interner, init=False)

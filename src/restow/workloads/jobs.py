@@ -15,7 +15,7 @@ from itertools import islice, repeat
 from typing import Final
 
 from restow.cluster.owners import owner_of
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import Job, PodFailureRule
 from restow.workloads.controlled_pods import BURST, Actions, ControlledPod, NewPod
 from restow.workloads.replica_sets import deletion_order
@@ -77,7 +77,7 @@ def parallelism(wire: Job) -> int:
     return 1 if wire.spec.parallelism is None else wire.spec.parallelism
 
 
-def job_of(cluster: Cluster, pod: int) -> Job | None:
+def job_of(cluster: ClusterSnapshot, pod: int) -> Job | None:
     """The Job that controls a pod, if one does and the input holds it."""
     pods = cluster.pods
     owner = owner_of(pods, pod)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from restow.cluster.owners import controller_of
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.templates import TEMPLATED
 from restow.kube.objects import ControllerRevision, OwnerReference, PodTemplate, Workload
 from restow.workloads.stateful_sets import ordinal_of
@@ -47,7 +47,7 @@ class MadeOf(NamedTuple):
 class Templates:
     """The templates of one cluster's controllers."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
 
     def of(self, owner: OwnerReference, namespace: str, name: str, labels: Mapping[str, str]) -> MadeOf:

@@ -25,7 +25,7 @@ from restow.cluster.owners import owner_of, workload_of
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER, ports_key, volumes_of
 from restow.cluster.pod_values import Flag, PodOrigin
 from restow.cluster.pods import PodRow
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.errors import InputError
 from restow.kube.objects import PodTemplate, VerticalPodAutoscaler
 from restow.workloads import made_parts
@@ -82,7 +82,7 @@ class _Unlike(NamedTuple):
 class NextPods:
     """The next pods of one cluster's controllers; the tables of its pods get the values that are new."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
         self._templates = Templates(cluster)

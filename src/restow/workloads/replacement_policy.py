@@ -20,7 +20,7 @@ from msgspec import structs
 from restow.cluster.interning import BoolArray
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_values import Phase
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import Job, ObjectMeta, OwnerReference, ReplicationController, Workload
 from restow.kube.objects.workloads import WorkloadSpec
 from restow.workloads import stateful_sets
@@ -58,7 +58,7 @@ class ReplacementPolicy(enum.Enum):
 class ReplacementPolicies:
     """When the replacements of one cluster's pods would come."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
         self._known: dict[tuple[int, int, int], ReplacementPolicy] = {}

@@ -16,7 +16,7 @@ from builders import NOW, Object, a_node, ago, node_metrics, pod_metrics, std_no
 from builders import a_pod as built
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import UsageQuery, query_result
 from restow.descheduling.node_utilization.capacity import capacities, ceilings, percentages, total
@@ -125,7 +125,7 @@ def left(seconds_before: float, node: str = "n1", milli: int = -1000) -> UsageCh
     return UsageChange(node, THEN - int(seconds_before * SECOND), {"cpu": milli * MILLI})
 
 
-def moves(cluster: Cluster, policy: Policy, changes: Iterable[UsageChange]) -> int:
+def moves(cluster: ClusterSnapshot, policy: Policy, changes: Iterable[UsageChange]) -> int:
     done = prove_cycle(replace(cluster, usage_changes=tuple(changes)), policy, strategies(), THEN)
     assert not done.record.problems, done.record.problems
     return len(done.record.evictions)
@@ -135,7 +135,7 @@ def taken(metrics: Object, seconds_before: float) -> Object:
     return metrics | {"timestamp": ago(int(seconds_before))}
 
 
-def measured(seconds_before: float, cold: str = "100m") -> tuple[Cluster, Policy]:
+def measured(seconds_before: float, cold: str = "100m") -> tuple[ClusterSnapshot, Policy]:
     """A hot node and a cold one, measured so many seconds ago."""
     pods = [built(name, node="n1", cpu="100m", owner=("ReplicaSet", name), phase="Running") for name in "ab"]
     usage = [pod_metrics(name, cpu="1") for name in "ab"]
@@ -182,7 +182,7 @@ def test_usage_never_falls_below_nothing() -> None:
     assert moves(*measured(30.0), [left(1.0, "n2")] * 5) == 1
 
 
-def queried(settings: UsageSettings) -> tuple[Cluster, Policy]:
+def queried(settings: UsageSettings) -> tuple[ClusterSnapshot, Policy]:
     """The same two nodes by a query, with an hour of samples, the newest 30 s old."""
     pods = [built(name, node="n1", cpu="1", owner=("ReplicaSet", name), phase="Running") for name in "ab"]
     cluster = a_cluster(std_node("n1", 4000, 3000, 100), std_node("n2", 4000, 3000, 100), *pods, *TOLD)

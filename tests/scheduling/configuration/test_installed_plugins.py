@@ -12,11 +12,11 @@ from restow.documents.findings import Issue
 from restow.errors import InputError
 from restow.scheduling.configuration import registry
 from restow.scheduling.configuration.installed_plugins import ENTRY_POINTS
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded
 
 
-class Args(PluginArgs, frozen=True):
+class Args(SchedulerPluginArgs, frozen=True):
     size: int = 1
 
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from restow.cluster.nodes import Nodes
 from restow.cluster.pods import Pods
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, EXTRA_PROTECTIONS, DefaultEvictorArgs
 from restow.descheduling.placement import PluginRef
 from restow.descheduling.protections import effective_protections
@@ -42,7 +42,7 @@ _PLACES = {
 }
 
 
-def enlarged(cluster: Cluster, node: int, more: Mapping[int, int]) -> Cluster:
+def enlarged(cluster: ClusterSnapshot, node: int, more: Mapping[int, int]) -> ClusterSnapshot:
     """A cluster with more of some resources (rows of ``Nodes.allocatable``) on a node."""
     nodes = cluster.nodes
     allocatable, capacity = nodes.allocatable.copy(), nodes.capacity.copy()
@@ -61,7 +61,7 @@ def enlarged(cluster: Cluster, node: int, more: Mapping[int, int]) -> Cluster:
     return _with_nodes(cluster, changed)
 
 
-def uncordoned(cluster: Cluster, node: int) -> Cluster:
+def uncordoned(cluster: ClusterSnapshot, node: int) -> ClusterSnapshot:
     """A cluster in which a node is not cordoned."""
     nodes = cluster.nodes
     unschedulable = nodes.unschedulable.copy()
@@ -73,7 +73,9 @@ def uncordoned(cluster: Cluster, node: int) -> Cluster:
     return _with_nodes(cluster, changed)
 
 
-def relabelled(cluster: Cluster, node: int, labels: Mapping[str, str], without: Collection[str]) -> Cluster:
+def relabelled(
+    cluster: ClusterSnapshot, node: int, labels: Mapping[str, str], without: Collection[str]
+) -> ClusterSnapshot:
     """A cluster with labels of a node added and removed."""
     nodes = cluster.nodes
     changed = list(nodes.labels)
@@ -81,7 +83,7 @@ def relabelled(cluster: Cluster, node: int, labels: Mapping[str, str], without: 
     return _with_nodes(cluster, replace(nodes, labels=tuple(changed), _columns={}))
 
 
-def tolerating(cluster: Cluster, pod: int, taints: Iterable[Taint]) -> Cluster:
+def tolerating(cluster: ClusterSnapshot, pod: int, taints: Iterable[Taint]) -> ClusterSnapshot:
     """A cluster in which a pod tolerates some additional taints."""
     pods = cluster.pods
     more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
@@ -92,7 +94,7 @@ def tolerating(cluster: Cluster, pod: int, taints: Iterable[Taint]) -> Cluster:
     return _with_pods(cluster, replace(pods, tolerations=column, tables=tables))
 
 
-def reaching(cluster: Cluster, volumes: Iterable[str], node: int) -> Cluster:
+def reaching(cluster: ClusterSnapshot, volumes: Iterable[str], node: int) -> ClusterSnapshot:
     """A cluster whose volumes of these names can also be reached from the zone of a node, or from a node without a zone."""
     for name in volumes:
         volume: PersistentVolume = cluster.kind("PersistentVolume")["", name]
@@ -100,7 +102,7 @@ def reaching(cluster: Cluster, volumes: Iterable[str], node: int) -> Cluster:
     return cluster
 
 
-def without_pods(cluster: Cluster, gone: Iterable[int]) -> Cluster:
+def without_pods(cluster: ClusterSnapshot, gone: Iterable[int]) -> ClusterSnapshot:
     """A cluster without some pods; later pods move up."""
     pods = cluster.pods
     left = np.ones(len(pods), dtype=bool)
@@ -115,13 +117,13 @@ def without_pods(cluster: Cluster, gone: Iterable[int]) -> Cluster:
     return _with_pods(cluster, replace(pods, **columns, names=names, uids=uids))
 
 
-def with_object(cluster: Cluster, kind: str, key: Key, changed: Any) -> Cluster:
+def with_object(cluster: ClusterSnapshot, kind: str, key: Key, changed: Any) -> ClusterSnapshot:
     """A cluster with another object of a kind other than Node and Pod."""
     known = {**cluster.kind(kind), key: changed}
     return replace(cluster, others={**cluster.others, kind: dict(sorted(known.items()))})
 
 
-def without_objects(cluster: Cluster, kind: str, gone: Collection[Key]) -> Cluster:
+def without_objects(cluster: ClusterSnapshot, kind: str, gone: Collection[Key]) -> ClusterSnapshot:
     """A cluster without some objects of a kind; it has a list of the kind even if none is left."""
     left = {key: each for key, each in cluster.kind(kind).items() if key not in gone}
     return replace(cluster, others={**cluster.others, kind: left})
@@ -150,11 +152,11 @@ def _term_of(nodes: Nodes, node: int) -> NodeSelectorTerm:
     return NodeSelectorTerm(match_fields=(LabelSelectorRequirement("metadata.name", "In", (nodes.names[node],)),))
 
 
-def _with_nodes(cluster: Cluster, nodes: Nodes) -> Cluster:
+def _with_nodes(cluster: ClusterSnapshot, nodes: Nodes) -> ClusterSnapshot:
     return replace(cluster, nodes=nodes)
 
 
-def _with_pods(cluster: Cluster, pods: Pods) -> Cluster:
+def _with_pods(cluster: ClusterSnapshot, pods: Pods) -> ClusterSnapshot:
     return replace(cluster, pods=pods)
 
 

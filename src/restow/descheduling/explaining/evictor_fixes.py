@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from restow.cluster.pod_values import NO_TIME
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.evictor import CheckResult
 from restow.descheduling.explaining.changed_clusters import with_evictor, with_object, without_protection
 from restow.descheduling.explaining.explanation import Step
@@ -256,7 +256,7 @@ class Search:
         return at(high)
 
 
-def _annotated(cluster: Cluster, name: str, value: str | None) -> Cluster:
+def _annotated(cluster: ClusterSnapshot, name: str, value: str | None) -> ClusterSnapshot:
     known = cluster.kind(_KIND).get(("", name)) or Namespace(ObjectMeta(name=name))
     annotations = structs.replace(known.metadata.annotations or Annotations(), eviction=value)
     metadata = structs.replace(known.metadata, annotations=annotations)

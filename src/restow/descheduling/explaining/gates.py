@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.certainty import probability_text
 from restow.descheduling.disruption_budgets import OF_JOBS, BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
@@ -177,7 +177,7 @@ def _fitting(response: Response) -> str:
     return f"{fitting} of {others} {nodes}"
 
 
-def mounted_claims(cluster: Cluster, pod: int) -> list[MountedClaim]:
+def mounted_claims(cluster: ClusterSnapshot, pod: int) -> list[MountedClaim]:
     """The claims of a pod that have a volume, in the order of its spec."""
     pods = cluster.pods
     namespace = pods.tables.namespaces[pods.namespace[pod]]

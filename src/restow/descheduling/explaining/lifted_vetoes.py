@@ -10,7 +10,7 @@ from msgspec import structs
 
 from restow.cluster.pod_values import ALWAYS, NO_TIME
 from restow.cluster.pods import Pods
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.trials import Fix, TrialInputs
 from restow.descheduling.vetoes import DO_NOT_DISRUPT, SAFE_TO_EVICT, SAFE_VOLUMES
@@ -26,7 +26,7 @@ CLOSING: Final[Mapping[RefusalCode, str]] = {
 _FIELDS: Final = {"leavingNodes": "leaving_nodes", "virtualNodes": "virtual_nodes"}
 
 
-def lifted_veto(cluster: Cluster, pod: int) -> dict[RefusalCode, Callable[[], Fix]]:
+def lifted_veto(cluster: ClusterSnapshot, pod: int) -> dict[RefusalCode, Callable[[], Fix]]:
     """Return what lifts each veto that a pod can have, by code; a function makes it when it is needed."""
     return {
         RefusalCode.DO_NOT_DISRUPT: lambda: _disruptable(cluster, pod),
@@ -48,7 +48,7 @@ def opened_nodes(code: RefusalCode) -> Fix:
     return Fix(Step("protection", f"with vetoes.{name}: false in the policy's restow section"), edit)
 
 
-def _disruptable(cluster: Cluster, pod: int) -> Fix:
+def _disruptable(cluster: ClusterSnapshot, pod: int) -> Fix:
     pods = cluster.pods
     limit, started = pods.tables.vetoes[pods.vetoes[pod]].do_not_disrupt, int(pods.started[pod])
     if limit == ALWAYS or started == NO_TIME:
@@ -58,7 +58,7 @@ def _disruptable(cluster: Cluster, pod: int) -> Fix:
     return Fix(Step("protection", message), lambda inputs: replace(inputs, now=then))
 
 
-def _node_disruptable(cluster: Cluster, pod: int) -> Fix:
+def _node_disruptable(cluster: ClusterSnapshot, pod: int) -> Fix:
     node = int(cluster.pods.node[pod])
     name = cluster.nodes.names[node]
 

@@ -8,7 +8,7 @@ from math import ceil
 
 from msgspec import structs
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.certainty import least_probability
 from restow.descheduling.disruption_budgets import OF_JOBS
 from restow.descheduling.evictor import Reason
@@ -147,7 +147,7 @@ class LimitFixes:
         return at((PLENTY,))
 
 
-def _with_more(cluster: Cluster, key: tuple[str, str], more: int) -> Cluster:
+def _with_more(cluster: ClusterSnapshot, key: tuple[str, str], more: int) -> ClusterSnapshot:
     budget: PodDisruptionBudget = cluster.kind(_BUDGET)[key]
     status = structs.replace(budget.status, disruptions_allowed=max(0, budget.status.disruptions_allowed) + more)
     return with_object(cluster, _BUDGET, key, structs.replace(budget, status=status))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.explaining import changed_clusters as changed
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.gates import mounted_claims
@@ -208,7 +208,7 @@ def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> 
     return Fix(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
 
 
-def _on_cluster(change: Callable[[Cluster], Cluster]) -> Edit:
+def _on_cluster(change: Callable[[ClusterSnapshot], ClusterSnapshot]) -> Edit:
     def edit(inputs: TrialInputs) -> TrialInputs:
         return replace(inputs, cluster=change(inputs.cluster))
 

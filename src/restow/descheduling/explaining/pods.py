@@ -9,7 +9,7 @@ import restow
 from restow.cluster.nodes import BASIC_RESOURCES, PODS
 from restow.cluster.owners import workload_of
 from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.explaining.changes import ChangeSearch
@@ -71,7 +71,7 @@ def metadata_of(setting: Setting) -> OutputMetadata:
     return OutputMetadata(format_time(setting.now), setting.placement, restow.__version__)
 
 
-def pod_ref(cluster: Cluster, pod: int) -> PodRef:
+def pod_ref(cluster: ClusterSnapshot, pod: int) -> PodRef:
     """Which pod."""
     pods = cluster.pods
     return PodRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])

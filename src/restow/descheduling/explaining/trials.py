@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
@@ -34,7 +34,7 @@ class TrialsUsedUpError(Exception):
 class TrialInputs:
     """What a plan is made of; the cluster as observed."""
 
-    cluster: Cluster
+    cluster: ClusterSnapshot
     policy: Policy
     steering: SteeringMode
     now: int

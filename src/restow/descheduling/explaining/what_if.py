@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Eviction, RefusedSuggestion
 from restow.descheduling.cycle import Cycle, StrategyRunner, limits_of
@@ -48,7 +48,7 @@ class Setting:
 
     cycle: Cycle
     #: The cluster as it was observed.
-    observed: Cluster
+    observed: ClusterSnapshot
     #: The policy as its placement uses it (``descheduling.planning``).
     policy: Policy
     strategies: Mapping[str, Strategy]
@@ -58,7 +58,7 @@ class Setting:
     profiles: tuple[SchedulerProfile, ...]
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterSnapshot:
         """The cluster of the plan: with replacements, where moves were proven."""
         return self.cycle.state.cluster
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from restow.cluster.pods import NO_POD
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.usage import Amounts, age_text, container_usage, pod_metrics
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_USAGE, Figure, NodeSamples, QueryResult, UsageQuery, figure_of, no_client
@@ -214,7 +214,7 @@ def _move_along(view: View, by_node: Mapping[int, Amounts], of_pod: PodUsage) ->
                 by_node[node][METRIC_RESOURCE] += sign * used[METRIC_RESOURCE]
 
 
-def measured_usage(cluster: Cluster, policy: Policy) -> tuple[MeasuredUsage, ...]:
+def measured_usage(cluster: ClusterSnapshot, policy: Policy) -> tuple[MeasuredUsage, ...]:
     """The answers to a policy's queries that the cluster holds, in the policy's order."""
     answered = ((query, cluster.usage.get(query)) for query in queries_of(policy))
     return tuple(
@@ -223,7 +223,7 @@ def measured_usage(cluster: Cluster, policy: Policy) -> tuple[MeasuredUsage, ...
 
 
 def _measured_usage(
-    query: UsageQuery, result: QueryResult, settings: UsageSettings | None, cluster: Cluster
+    query: UsageQuery, result: QueryResult, settings: UsageSettings | None, cluster: ClusterSnapshot
 ) -> MeasuredUsage:
     percentile = settings.percentile if settings is not None else None
     nodes = tuple(_nodes(result, settings, cluster)) if not result.problem else ()
@@ -232,7 +232,7 @@ def _measured_usage(
     )
 
 
-def _nodes(result: QueryResult, settings: UsageSettings | None, cluster: Cluster) -> Iterator[MeasuredNode]:
+def _nodes(result: QueryResult, settings: UsageSettings | None, cluster: ClusterSnapshot) -> Iterator[MeasuredNode]:
     try:
         figures = figures_of(result, settings)
     except StrategyError:

@@ -14,7 +14,7 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.cluster.usage import (
     Amounts,
@@ -148,7 +148,7 @@ def _collected(view: View, node: int, collected: Mapping[str, Amounts], names: t
     return {name: usage[name] for name in names}
 
 
-def _pod_measured(cluster: Cluster, names: tuple[str, ...], pod: int) -> Mapping[str, int] | None:
+def _pod_measured(cluster: ClusterSnapshot, names: tuple[str, ...], pod: int) -> Mapping[str, int] | None:
     metrics = pod_metrics(cluster, pod)
     if metrics is None:
         return None

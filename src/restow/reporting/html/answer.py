@@ -27,7 +27,7 @@ from restow.reporting.wording import counted, resource_title
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.descheduling.plan import Plan
+    from restow.descheduling.plan import PlanDocument
     from restow.reporting.answer import Imbalance
     from restow.reporting.report import Report
 
@@ -72,7 +72,7 @@ def _second_sentence(report: Report) -> str:
     return " ".join(sentences)
 
 
-def _figures(plan: Plan) -> Iterator[Markup]:
+def _figures(plan: PlanDocument) -> Iterator[Markup]:
     strategies = len({each.plugin for each in plan.moves})
     moves = "Moves" if predicts(plan) else "Evictions"
     yield figure(moves, text(f"{len(plan.moves):,}"), f"by {counted(strategies, 'strategy', 'strategies')}")
@@ -82,14 +82,14 @@ def _figures(plan: Plan) -> Iterator[Markup]:
     yield _imbalance(plan)
 
 
-def _certainty(plan: Plan) -> Markup:
+def _certainty(plan: PlanDocument) -> Markup:
     if not predicts(plan):
         return figure("Gain certain", text("-"), "targets are not predicted")
     details = f"of {counted(len(plan.moves), 'move')}{f'; {targets(plan.moves)}' if plan.moves else ''}"
     return figure("Gain certain", text(f"{certain_moves(plan):,}"), details)
 
 
-def _imbalance(plan: Plan) -> Markup:
+def _imbalance(plan: PlanDocument) -> Markup:
     worst = imbalance(plan)
     if worst is None:
         return figure("Imbalance", text("-"), "load unknown")

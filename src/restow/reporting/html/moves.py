@@ -13,7 +13,7 @@ from restow.reporting.sureness import candidate_texts, landing_in_full, sureness
 from restow.reporting.wording import with_caveat
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import Move, Plan, Refusal
+    from restow.descheduling.plan import Move, PlanDocument, Refusal
 
 MOST_ROWS: Final = 2000
 _MOST_CANDIDATES: Final = 3
@@ -32,7 +32,7 @@ _MOST_ROWS: Final = 500
 _SHORT: Final = 50
 
 
-def moves(plan: Plan) -> Markup:
+def moves(plan: PlanDocument) -> Markup:
     """Write the section, with the first 2,000 moves as rows; in upstream placement without where they land."""
     title = "Moves" if predicts(plan) else "Evictions"
     if not plan.moves:
@@ -44,7 +44,7 @@ def moves(plan: Plan) -> Markup:
     return section("moves", title, _reading(plan), _left_out(plan), _filter(plan), table)
 
 
-def _reading(plan: Plan) -> Markup:
+def _reading(plan: PlanDocument) -> Markup:
     """Say what the columns mean, where a word of them needs it."""
     placed = [each for each in plan.moves if each.target]
     targets, gains = set(map(target_kind, placed)), {each.certainty for each in placed}
@@ -55,14 +55,14 @@ def _reading(plan: Plan) -> Markup:
     return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
 
 
-def _left_out(plan: Plan) -> Markup:
+def _left_out(plan: PlanDocument) -> Markup:
     if len(plan.moves) <= MOST_ROWS:
         return EMPTY
     sentence = f"Showing the first {MOST_ROWS:,} of {len(plan.moves):,}. The filter searches all of them."
     return tag("p", text(sentence), class_="dim")
 
 
-def _filter(plan: Plan) -> Markup:
+def _filter(plan: PlanDocument) -> Markup:
     field = tag("input", type="search", id="move-filter", placeholder="pod, owner, node, reason")
     count = tag("output", text(f"{len(plan.moves):,} of {len(plan.moves):,}"), id="move-count")
     return tag("p", tag("label", text("Filter "), field), count, class_="controls", hidden="")
@@ -105,7 +105,7 @@ def _row(cells: dict[str, Markup]) -> Markup:
     return tag("tr", *(tag("td", cell, data_head=head) for head, cell in cells.items()))
 
 
-def refusals(plan: Plan) -> Markup:
+def refusals(plan: PlanDocument) -> Markup:
     """Write the section, one ``<details>`` a reason."""
     groups = group_refusals(plan.refusals)
     if not groups:

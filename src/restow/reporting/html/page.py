@@ -22,7 +22,7 @@ from restow.reporting.json import compact_json, document
 from restow.reporting.wide import usage_title
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import MeasuredUsage, Plan
+    from restow.descheduling.plan import MeasuredUsage, PlanDocument
     from restow.reporting.report import PolicyView, Report
 
 _HEADS = ("Node", "Usage", "Newest sample", "Samples")
@@ -60,7 +60,7 @@ def _data(name: str, data: bytes) -> Markup:
     return tag("script", safe, id=name, type="application/json")
 
 
-def _usage(plan: Plan) -> Markup:
+def _usage(plan: PlanDocument) -> Markup:
     """Write the section, one ``<details>`` a query; nothing where none was asked."""
     return section("usage", "Usage", *map(_query, plan.usage)) if plan.usage else EMPTY
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from restow.documents.findings import Issue
 from restow.installed_packages import FAULTS, UnusablePackageError, load, unusable
 from restow.kube.excerpts import described
-from restow.scheduling.framework.declaration import PluginArgs, Point, SchedulerPlugin
+from restow.scheduling.framework.declaration import Point, SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.requeueing import Interest
 
 #: Other packages register a ``SchedulerPlugin`` under this entry point group, by the plugin's name.
@@ -45,7 +45,7 @@ def _problem(name: str, plugin: SchedulerPlugin) -> str:
     elsewhere = [point for point in plugin.points if point not in POINTS]
     if elsewhere or not plugin.points:
         return f"must run at some of the points {', '.join(POINTS)} and at no other, such as {elsewhere or 'none'}"
-    if plugin.args is not None and not (isinstance(plugin.args, type) and issubclass(plugin.args, PluginArgs)):
+    if plugin.args is not None and not (isinstance(plugin.args, type) and issubclass(plugin.args, SchedulerPluginArgs)):
         return "has args that are no subclass of restow.scheduling.framework.declaration.PluginArgs"
     if set(plugin.points) != {"postFilter"} and plugin.make is None:
         return "has no make, which makes what filters and scores"
@@ -71,7 +71,7 @@ def _checked(plugin: SchedulerPlugin, args: Any) -> list[Issue]:
     return issues
 
 
-def _with_defaults(plugin: SchedulerPlugin, args: PluginArgs) -> PluginArgs:
+def _with_defaults(plugin: SchedulerPlugin, args: SchedulerPluginArgs) -> SchedulerPluginArgs:
     filled = _called(plugin, plugin.with_defaults, args)
     if type(filled) is not plugin.args:
         raise UnusablePackageError(

@@ -19,7 +19,7 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.configuration.registry import OWNER, REMOVED, check_installed, find, names, plugin
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 from restow.scheduling.framework.argument_problems import invalid
-from restow.scheduling.framework.declaration import PluginArgs, Point, SchedulerPlugin
+from restow.scheduling.framework.declaration import Point, SchedulerPlugin, SchedulerPluginArgs
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
@@ -188,12 +188,12 @@ def _check_points(merged: MergedPlugins, path: Path) -> Iterator[Issue]:
 # Source: SetDefaults and Validate of the plugins' arguments, Kubernetes 1.36.
 def _read_arguments(
     configs: Sequence[PluginConfig], path: Path, running: Collection[str], api_version: str
-) -> tuple[dict[str, PluginArgs], list[Issue]]:
+) -> tuple[dict[str, SchedulerPluginArgs], list[Issue]]:
     """The arguments that stand at a path, by plugin, where they differ from the defaults, and what is wrong or has no effect.
 
     ``running`` are the plugins that run at some point.
     """
-    found: dict[str, PluginArgs] = {}
+    found: dict[str, SchedulerPluginArgs] = {}
     issues: list[Issue] = []
     for index, config in enumerate(configs):
         place = (*path, index)
@@ -222,20 +222,22 @@ def _unusable(name: str, path: Path, found: Collection[str]) -> Issue | None:
     return None
 
 
-def _decoded(config: PluginConfig, plugin: SchedulerPlugin, path: Path) -> tuple[PluginArgs, tuple[Issue, ...]]:
+def _decoded(
+    config: PluginConfig, plugin: SchedulerPlugin, path: Path
+) -> tuple[SchedulerPluginArgs, tuple[Issue, ...]]:
     """The arguments with their defaults, or the defaults alone and why the arguments cannot be read."""
     decoded = decode(config.args, type(_default(plugin)), path)
-    args: PluginArgs = plugin.with_defaults(decoded.value or _default(plugin))
+    args: SchedulerPluginArgs = plugin.with_defaults(decoded.value or _default(plugin))
     return args, decoded.strictly()
 
 
-def _default(plugin: SchedulerPlugin) -> PluginArgs:
+def _default(plugin: SchedulerPlugin) -> SchedulerPluginArgs:
     assert plugin.args is not None, "arguments of a plugin without any are not read"
     return plugin.args()
 
 
 def _check(
-    plugin: SchedulerPlugin, args: PluginArgs, path: Path, running: Collection[str], api_version: str
+    plugin: SchedulerPlugin, args: SchedulerPluginArgs, path: Path, running: Collection[str], api_version: str
 ) -> Iterator[Issue]:
     if args.api_version not in ("", api_version):
         yield Issue((*path, "apiVersion"), f'must be {api_version}, not "{excerpt(args.api_version)}"')

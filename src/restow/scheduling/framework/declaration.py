@@ -41,7 +41,7 @@ Point = Literal[
 POINTS: Final[tuple[Point, ...]] = get_args(Point)
 
 
-class PluginArgs(Struct, frozen=True, rename="camel", kw_only=True):
+class SchedulerPluginArgs(Struct, frozen=True, rename="camel", kw_only=True):
     """Fields of all plugin arguments; a plugin's own derive from it, with the field names of the API."""
 
     api_version: str = ""
@@ -83,7 +83,7 @@ class SchedulerPlugin:
     #: Makes what runs at postFilter.
     make_post_filter: Callable[[Handle, Any], PostFilterPlugin] | None = None
     #: What ``pluginConfig[].args`` decodes to; None for a plugin without arguments.
-    args: type[PluginArgs] | None = None
+    args: type[SchedulerPluginArgs] | None = None
     #: What is wrong with arguments that have their defaults; paths begin at the arguments.
     check: Callable[[Any], Iterable[Issue]] = no_problems
     #: The arguments as the plugin gets them, with defaults that depend on what is written.

@@ -14,7 +14,7 @@ from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.queue import waiting_pods
 
@@ -130,7 +130,7 @@ class KeptNodes:
         state.before_rewriting.append(lambda: len(self.changes))
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterSnapshot:
         """The cluster that it is about."""
         return self._state.cluster
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.scheduling.framework.lru_cache import CAPACITY, LruCache
 
 Array = npt.NDArray[Any]
@@ -54,7 +54,7 @@ class WatchedCluster(Watched, Protocol):
     """A watched cluster where nodes come and go."""
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterSnapshot:
         """The cluster as it is."""
         ...
 

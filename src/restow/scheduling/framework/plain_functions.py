@@ -18,7 +18,7 @@ from restow.cluster.state import ClusterState
 from restow.documents.findings import Issue
 from restow.kube.objects import Taint
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, Point, SchedulerPlugin, no_problems
+from restow.scheduling.framework.declaration import Point, SchedulerPlugin, SchedulerPluginArgs, no_problems
 from restow.scheduling.framework.extension_points import PASSES, FilterResult, Outcome, Scores
 
 
@@ -118,7 +118,7 @@ class Functions:
 def plain_plugin(
     name: str,
     functions: Functions,
-    args: type[PluginArgs] | None = None,
+    args: type[SchedulerPluginArgs] | None = None,
     check: Callable[[Any], Iterable[Issue]] = no_problems,
 ) -> SchedulerPlugin:
     """A plugin that runs at the points for which there is a function."""

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import NodeResourceTopology
 
 _KIND: Final = "NodeResourceTopology"
@@ -26,7 +26,7 @@ _OLD_NAMES: Final = ("SingleNUMANode", "Restricted")
 class Alignment:
     """The nodes of one cluster that enforce NUMA alignment."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._pods = cluster.pods
         self._nodes = cluster.nodes
         enforcing = {each.metadata.name for each in cluster.kind(_KIND).values() if _enforces(each)}

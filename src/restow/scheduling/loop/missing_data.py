@@ -13,7 +13,7 @@ from functools import cached_property
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.pod_columns import PodGroups
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spreading.terms import SELECTING_WORKLOADS
@@ -43,7 +43,7 @@ Kinds = tuple[str, ...]
 class MissingData:
     """What one cluster's input leaves open."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
         self._keys = ClassKeys(cluster.pods, Aspect.VOLUMES | Aspect.POD_AFFINITY | Aspect.SPREADING)

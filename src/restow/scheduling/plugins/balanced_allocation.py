@@ -16,7 +16,7 @@ from restow.cluster.nodes import NodePart
 from restow.documents.findings import Issue
 from restow.scheduling.framework.argument_problems import duplicate, invalid
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.plugins.resources.arguments import DEFAULT_RESOURCES, ResourceSpec, weighted
@@ -27,7 +27,7 @@ NAME = "NodeResourcesBalancedAllocation"
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
-class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True):
+class NodeResourcesBalancedAllocationArgs(SchedulerPluginArgs, frozen=True):
     """Which resources are balanced; all have the weight 1."""
 
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES

@@ -18,7 +18,7 @@ from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
 from restow.scheduling.framework.argument_problems import invalid, out_of_range
 from restow.scheduling.framework.cluster_events import Action, Resource
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
 from restow.scheduling.framework.prefiltering import PreFilterResult
@@ -37,7 +37,7 @@ _NO_VICTIMS = "No preemption victims found for incoming pod"
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
-class DefaultPreemptionArgs(PluginArgs, frozen=True):
+class DefaultPreemptionArgs(SchedulerPluginArgs, frozen=True):
     """How many nodes preemption tries at least. restow tries all of them."""
 
     min_candidate_nodes_percentage: Int32 = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.post_filtering import Handle, Preemption
 from restow.scheduling.framework.verdicts import Verdicts
 
@@ -13,7 +13,7 @@ _NO_CLAIMS = Preemption(message="no new claims to deallocate", keeps_nomination=
 _UNSEEN = Preemption(message="not found", keeps_nomination=True, is_final=True)
 
 
-class DynamicResourcesArgs(PluginArgs, frozen=True):
+class DynamicResourcesArgs(SchedulerPluginArgs, frozen=True):
     """Arguments of a plugin that is not modelled."""
 
     filter_timeout: str | None = None

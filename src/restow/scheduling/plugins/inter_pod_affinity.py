@@ -19,7 +19,7 @@ from restow.documents.findings import Issue
 from restow.kube.objects import Int32
 from restow.scheduling.framework.argument_problems import out_of_range
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
     MAX_SCORE,
     NO_PODS,
@@ -60,7 +60,7 @@ _OUTCOMES = (
 _NOT_ATTRACTED, _REPELS, _REPELLED = range(len(_OUTCOMES))
 
 
-class InterPodAffinityArgs(PluginArgs, frozen=True):
+class InterPodAffinityArgs(SchedulerPluginArgs, frozen=True):
     """What the terms of existing pods are worth."""
 
     hard_pod_affinity_weight: Int32 = 1

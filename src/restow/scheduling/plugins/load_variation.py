@@ -25,7 +25,7 @@ from restow.kube.objects import Int64
 from restow.kube.timestamps import SECOND
 from restow.scheduling.framework.argument_problems import out_of_range
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import Availability, PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import Availability, SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.plugins.resources.measured_usage import MEASURED, measured_usage
@@ -50,7 +50,7 @@ class MetricProvider(Struct, frozen=True, rename="camel"):
     insecure_skip_verify: bool | None = None
 
 
-class LoadVariationRiskBalancingArgs(PluginArgs, frozen=True):
+class LoadVariationRiskBalancingArgs(SchedulerPluginArgs, frozen=True):
     """What the risk of a node is made of. Source: scheduler-plugins, and restow's own ``window`` and ``guard``."""
 
     safe_variance_margin: float = 1.0

@@ -28,7 +28,7 @@ from restow.kube.objects import NodeAffinity as WireNodeAffinity
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
 from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
     NO_PODS,
     PASSES,
@@ -54,7 +54,7 @@ _MISMATCH = Outcome(("node(s) didn't match Pod's node affinity/selector",), unre
 _CONFLICT = Outcome(("pod affinity terms conflict",), unresolvable=True)
 
 
-class NodeAffinityArgs(PluginArgs, frozen=True):
+class NodeAffinityArgs(SchedulerPluginArgs, frozen=True):
     """``addedAffinity``: what every pod of the profile requires of nodes."""
 
     added_affinity: WireNodeAffinity | None = None

@@ -23,7 +23,7 @@ from restow.cluster.pod_values import ContainerResources
 from restow.documents.findings import Issue
 from restow.scheduling.framework.argument_problems import invalid, not_a_label
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
     PASSES,
     PROCEED,
@@ -56,7 +56,7 @@ _TOO_MANY_PODS = "Too many pods"
 _BITS = 63
 
 
-class NodeResourcesFitArgs(PluginArgs, frozen=True):
+class NodeResourcesFitArgs(SchedulerPluginArgs, frozen=True):
     """What is not filtered by, and how is scored."""
 
     ignored_resources: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ from restow.scheduling.framework.argument_problems import (
     required,
 )
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
     NO_PODS,
     PASSES,
@@ -66,7 +66,7 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _DEFAULTING = ("System", "List")
 
 
-class PodTopologySpreadArgs(PluginArgs, frozen=True):
+class PodTopologySpreadArgs(SchedulerPluginArgs, frozen=True):
     """The constraints of pods without constraints of their own; ``defaulting_type`` System or List."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()

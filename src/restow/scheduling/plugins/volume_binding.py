@@ -22,7 +22,7 @@ from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Int64, NodeSelector, PersistentVolume, PersistentVolumeClaim
 from restow.scheduling.framework.argument_problems import invalid
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
     PASSES,
     PROCEED,
@@ -63,7 +63,7 @@ _NOT_FOUND, _FULL = 1, 2
 Codes = npt.NDArray[np.int64]
 
 
-class VolumeBindingArgs(PluginArgs, frozen=True):
+class VolumeBindingArgs(SchedulerPluginArgs, frozen=True):
     """How long binding may take, which no decision depends on."""
 
     bind_timeout_seconds: Int64 = 600

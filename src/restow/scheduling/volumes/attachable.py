@@ -16,7 +16,7 @@ from msgspec import structs
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.pod_values import Disk, PodVolume
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import (
     AWSElasticBlockStore,
     CSINode,
@@ -67,7 +67,7 @@ class Attachable(NamedTuple):
 class Migration:
     """On which nodes of a cluster which built-in drivers are replaced."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._nodes = cluster.nodes
         self._known: dict[str, BoolArray] = {}

@@ -16,7 +16,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
 from restow.cluster.nodes import NodePart, Nodes
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.kube.labels import NOTHING, Requirement, Selector, selector_from
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import (
@@ -76,7 +76,7 @@ class VolumeOffer:
 class Provisioning:
     """Which nodes could get a new volume of a claim."""
 
-    def __init__(self, cluster: Cluster, storage: Storage) -> None:
+    def __init__(self, cluster: ClusterSnapshot, storage: Storage) -> None:
         self._cluster = cluster
         self._nodes = cluster.nodes
         self._storage = storage

@@ -33,7 +33,7 @@ from restow.simulating.controllers.removable_pods import may_be_moved, stays_wit
 from restow.simulating.eviction import evict
 from restow.simulating.indexes import key_of
 from restow.simulating.simulated_cluster import as_read
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 
 NAME: Final = "cluster-autoscaler"
@@ -111,7 +111,7 @@ class _Trial:
 class ClusterAutoscaler:
     """The controller in the simulation."""
 
-    simulation: Simulation
+    simulation: VirtualCluster
     settings: ClusterAutoscalerSettings
     profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
     #: ``listeners`` are called before a node comes or goes, ``evicted`` with each evicted pod.

@@ -18,7 +18,7 @@ from restow.simulating.controllers.claiming import reference_to
 from restow.simulating.controllers.cron_schedules import CronSchedule, read_schedule
 from restow.simulating.controllers.jobs import condition_of
 from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
@@ -27,7 +27,7 @@ SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _MINUTE: Final = 60 * SECOND
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     CronJobController(simulation)
 
@@ -35,7 +35,7 @@ def start(simulation: Simulation) -> None:
 class CronJobController:
     """Syncs one CronJob at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync, recurring=True)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))

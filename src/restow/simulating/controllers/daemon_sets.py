@@ -31,7 +31,7 @@ from restow.simulating.controllers.controlled import available_in, controlled, p
 from restow.simulating.controllers.revisions import REVISION_HASH, current_revision, delete_old, hash_of, is_of
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import ControlledPod
@@ -51,7 +51,7 @@ class _OnNode:
     old: Sequence[Pod]
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     DaemonSetController(simulation)
 
@@ -59,7 +59,7 @@ def start(simulation: Simulation) -> None:
 class DaemonSetController:
     """Syncs one DaemonSet at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)

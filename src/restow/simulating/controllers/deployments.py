@@ -24,7 +24,7 @@ from restow.simulating.controllers.revisions import free_hash
 from restow.simulating.controllers.rollouts import DESIRED, MOST, REVISION
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
@@ -35,7 +35,7 @@ _NOT_COPIED: Final = frozenset(
 )
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     DeploymentController(simulation)
 
@@ -43,7 +43,7 @@ def start(simulation: Simulation) -> None:
 class DeploymentController:
     """Syncs one Deployment at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe("Deployment", lambda event: self._queue.add(key_of(event.new or event.old)))

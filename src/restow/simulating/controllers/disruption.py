@@ -17,7 +17,7 @@ from restow.kube.objects import Condition
 from restow.kube.timestamps import SECOND, parse_time
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
@@ -31,7 +31,7 @@ class _NoScaleError(Exception):
     """Pods are controlled by something that has no number of replicas."""
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     DisruptionController(simulation)
 
@@ -39,7 +39,7 @@ def start(simulation: Simulation) -> None:
 class DisruptionController:
     """Keeps the status of every PodDisruptionBudget."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe("PodDisruptionBudget", lambda event: self._queue.add(key_of(event.new or event.old)))

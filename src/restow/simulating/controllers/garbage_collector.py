@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN, ObjectEvent
 from restow.simulating.work_queue import DELIVERY, WorkQueue
 
@@ -19,7 +19,7 @@ from restow.simulating.work_queue import DELIVERY, WorkQueue
 _GRAPH: Final = 2 * DELIVERY
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     GarbageCollector(simulation)
 
@@ -27,7 +27,7 @@ def start(simulation: Simulation) -> None:
 class GarbageCollector:
     """Looks at objects that have lost an owner, and at owners whose dependents are to be released."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store = simulation.store
         self._queue: WorkQueue[tuple[str, Key]] = WorkQueue(simulation.clock, self._look)
         #: The uids of what is gone and can have been an owner. An owner that was never there says nothing: a dump may

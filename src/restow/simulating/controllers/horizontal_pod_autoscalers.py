@@ -28,7 +28,7 @@ from restow.simulating.controllers.autoscaler_specs import (
 )
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.workloads.horizontal_scaling import MeasuredPod, Past, PodGroup, UsageTarget, limited, replicas_by_usage
 
 NAME: Final = "horizontal-pod-autoscaler"
@@ -64,7 +64,7 @@ class Scaled:
 class HorizontalPodAutoscalers:
     """The controller in the simulation."""
 
-    simulation: Simulation
+    simulation: VirtualCluster
     settings: AutoscalerSettings = AutoscalerSettings()
     #: Called before a workload is scaled.
     listeners: list[Callable[[Scaled], None]] = field(default_factory=list)

@@ -47,7 +47,7 @@ from restow.simulating.controllers.job_endings import (
 from restow.simulating.controllers.job_waits import back_off, finished_at
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import FOREGROUND, ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import ControlledPod, NewPod
@@ -67,7 +67,7 @@ class _Failures:
     last: int = 0
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     JobController(simulation)
 
@@ -80,7 +80,7 @@ def condition_of(job: Job, *kinds: str) -> Condition | None:
 class JobController:
     """Syncs one Job at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._failures: dict[str, _Failures] = {}

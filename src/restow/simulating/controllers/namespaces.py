@@ -13,7 +13,7 @@ from msgspec import structs
 from restow.kube.timestamps import SECOND
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import time_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import NAMESPACE_CONTENT, ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
@@ -23,7 +23,7 @@ _GRACE_PERIOD: Final = 30
 _AGAIN: Final = 15 * SECOND
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     NamespaceController(simulation)
 
@@ -31,7 +31,7 @@ def start(simulation: Simulation) -> None:
 class NamespaceController:
     """Empties one namespace at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store = simulation.store
         self._queue: WorkQueue[str] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(KIND, self._on_event)

@@ -18,7 +18,7 @@ from restow.kube.objects import Taint
 from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import status_of, with_condition, with_node_condition
 from restow.simulating.kubelets import Kubelets
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
@@ -48,7 +48,7 @@ _ZONE: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.i
 class NodeLifecycle:
     """Taints nodes, and reacts to kubelets that stop."""
 
-    def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
+    def __init__(self, simulation: VirtualCluster, kubelets: Kubelets) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._kubelets = kubelets
         self._queue: WorkQueue[str] = WorkQueue(simulation.clock, self._sync)

@@ -14,7 +14,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.controllers.node_lifecycle import NOT_READY, UNREACHABLE
 from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 
 #: How many pods may be there that are over.
@@ -28,7 +28,7 @@ _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 class PodGarbageCollector:
     """Deletes pods at once, without their grace period."""
 
-    def __init__(self, simulation: Simulation, most_terminated: int = MOST_TERMINATED) -> None:
+    def __init__(self, simulation: VirtualCluster, most_terminated: int = MOST_TERMINATED) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._most_terminated = most_terminated
         #: The pods that are over, in the order in which they came to that.

@@ -18,7 +18,7 @@ from restow.simulating.controllers.claiming import claim
 from restow.simulating.controllers.controlled import available_in, controlled, pod_from
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent, TerminatingError
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import BURST, ControlledPod
@@ -27,7 +27,7 @@ from restow.workloads.replica_sets import replica_set
 KINDS: Final = ("ReplicaSet", "ReplicationController")
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Have both controllers work."""
     for kind in KINDS:
         ReplicaController(simulation, kind)
@@ -36,7 +36,7 @@ def start(simulation: Simulation) -> None:
 class ReplicaController:
     """The controller of one of the kinds."""
 
-    def __init__(self, simulation: Simulation, kind: str) -> None:
+    def __init__(self, simulation: VirtualCluster, kind: str) -> None:
         self._simulation = simulation
         self._store = simulation.store
         self._kind = kind

@@ -31,7 +31,7 @@ from restow.simulating.controllers.revisions import (
 )
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent, TerminatingError
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import BURST, ControlledPod
@@ -43,7 +43,7 @@ _TAKEN: Final = 60 * SECOND
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     StatefulSetController(simulation)
 
@@ -51,7 +51,7 @@ def start(simulation: Simulation) -> None:
 class StatefulSetController:
     """Syncs one StatefulSet at a time."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))

@@ -17,14 +17,14 @@ from restow.kube.taints import tolerates
 from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 _EXPELS = "NoExecute"
 
 
-def start(simulation: Simulation) -> None:
+def start(simulation: VirtualCluster) -> None:
     """Start the controller."""
     TaintEviction(simulation)
 
@@ -32,7 +32,7 @@ def start(simulation: Simulation) -> None:
 class TaintEviction:
     """Deletes pods, at once or when their time is over."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._look)
         #: The pods whose time runs: their uid, and since when it does.

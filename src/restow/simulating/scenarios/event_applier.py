@@ -22,7 +22,7 @@ from restow.simulating.scenarios.node_pods import Evicted, drain, restart_pods
 from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
 from restow.simulating.scenarios.traces import Arrival
 from restow.simulating.scenarios.usage import ScenarioUsage
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import RefusedError
 
 
@@ -44,7 +44,7 @@ class ActionError(Exception):
 class EventApplier:
     """A simulated cluster on which events happen."""
 
-    simulation: Simulation
+    simulation: VirtualCluster
     kubelets: Kubelets
     usage: ScenarioUsage
     #: Called with each pod that a drain evicts.

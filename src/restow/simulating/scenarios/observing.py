@@ -27,7 +27,7 @@ from restow.simulating.scenarios.observations import (
 )
 from restow.simulating.scenarios.pod_controllers import controllers_of
 from restow.simulating.scenarios.references import Reference
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 
 #: The kinds that have pods, and controllers themselves.
@@ -46,7 +46,7 @@ _DISPLACING: Final = {
 class RunObserver:
     """Reports a simulated cluster to a judge; made before the first object comes."""
 
-    simulation: Simulation
+    simulation: VirtualCluster
     judge: Judge
     #: Called with each observation after the judge.
     listeners: list[Callable[[Observation], None]] = field(default_factory=list)

@@ -28,7 +28,7 @@ from restow.simulating.scenarios.recording import RunRecorder
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.scenario import Scenario
 from restow.simulating.scenarios.usage import ScenarioUsage
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 
 _FIRST: Final = ("PriorityClass", "Namespace", "Node", "PodDisruptionBudget", "CronJob", "Deployment")
 _LAST: Final = "Pod"
@@ -47,7 +47,7 @@ class ScenarioConfig:
 class ScenarioRun:
     """A scenario that has begun; its clock drives it."""
 
-    simulation: Simulation
+    simulation: VirtualCluster
     actors: Actors
     applier: EventApplier
     observer: RunObserver
@@ -74,7 +74,7 @@ def config_of(scenario: Scenario, folder: Folder, default: Policy) -> ScenarioCo
 
 def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
     """Start a scenario at a time, in nanoseconds since the epoch."""
-    simulation = Simulation.at(now, scenario.seed)
+    simulation = VirtualCluster.at(now, scenario.seed)
     recorder = RunRecorder()
     observer = RunObserver(simulation, Judge(scenario.expectations), [recorder.observe])
     actors = start_actors(simulation, config.schedulers, scenario.kubelets)
@@ -94,7 +94,7 @@ def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
 
 
 def _descheduler(
-    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
+    scenario: Scenario, config: ScenarioConfig, simulation: VirtualCluster, observer: RunObserver
 ) -> DeschedulerActor | None:
     written = scenario.descheduling
     if written is None:
@@ -111,7 +111,7 @@ def _descheduler(
 
 
 def _start_autoscalers(
-    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
+    scenario: Scenario, config: ScenarioConfig, simulation: VirtualCluster, observer: RunObserver
 ) -> None:
     """Start the autoscalers of a scenario, and report their actions to the observer."""
     if scenario.autoscalers is not None:

@@ -21,7 +21,7 @@ from restow.kube.manifests import Manifest
 from restow.kube.quantity import parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
 from restow.simulating.scenarios.objects import read_object
-from restow.sources.csv_rows import Rows, read_rows
+from restow.sources.csv_rows import CsvRows, read_rows
 
 _NANO_DIGITS: Final = 9
 _SECONDS: Final = re.compile(rf"([0-9]{{1,11}})(?:\.([0-9]{{0,{_NANO_DIGITS}}})[0-9]*)?", re.ASCII)
@@ -111,7 +111,7 @@ def read_nodes(text: str, origin: str, readable: ClusterStore) -> list[Manifest]
     return _each(rows, origin, lambda row: read_object(_openb_node(row), readable).manifest)
 
 
-def _each(rows: Rows, origin: str, read: Callable[[Row], Any]) -> list[Any]:
+def _each(rows: CsvRows, origin: str, read: Callable[[Row], Any]) -> list[Any]:
     made, problems = [], []
     for line, row in rows.rows:
         try:

@@ -16,7 +16,7 @@ from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
 from restow.simulating.indexes import key_of
 from restow.simulating.scenarios.pod_controllers import controllers_of
 from restow.simulating.scenarios.references import Reference
-from restow.simulating.simulation import Simulation
+from restow.simulating.simulation import VirtualCluster
 from restow.simulating.store import ObjectEvent
 
 _API_VERSION: Final = "metrics.k8s.io/v1beta1"
@@ -30,7 +30,7 @@ _Amounts = Mapping[str, int]
 class ScenarioUsage:
     """Keeps the metrics of a store up to date with what was said."""
 
-    simulation: Simulation
+    simulation: VirtualCluster
     #: In the order in which it was said.
     _said: dict[Reference, _Amounts] = field(default_factory=dict)
 

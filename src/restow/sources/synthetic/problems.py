@@ -61,7 +61,7 @@ _BALANCE = frozenset(
 
 
 @dataclass(slots=True, frozen=True)
-class Problem:
+class ProblemCluster:
     """A cluster, the policy for it, and one sentence on both."""
 
     description: str
@@ -114,82 +114,82 @@ def thousand_each(pods: int) -> int:
 
 
 PROBLEMS = {
-    "lifetime": Problem(
+    "lifetime": ProblemCluster(
         "PodLifeTime: one pod in a hundred is old (1,500 evictions)", SyntheticScenario(life=some_old), LIFETIME
     ),
-    "lifetime-nodefit": Problem(
+    "lifetime-nodefit": ProblemCluster(
         "PodLifeTime with nodeFit: every pod fits elsewhere, none is old enough (0 evictions)",
         SyntheticScenario(),
         LIFETIME_NODE_FIT,
     ),
-    "taints": Problem(
+    "taints": ProblemCluster(
         "RemovePodsViolatingNodeTaints on nodes without taints (0 evictions)", SyntheticScenario(), TAINTS
     ),
-    "taints-full": Problem(
+    "taints-full": ProblemCluster(
         "RemovePodsViolatingNodeTaints with nodeFit: no node has any CPU left (0 evictions)",
         SyntheticScenario(room=none_left),
         TAINTS_NODE_FIT,
     ),
-    "low-utilization": Problem(
+    "low-utilization": ProblemCluster(
         "LowNodeUtilization: half the nodes at 77 % CPU, the others at 23 % (40,000 evictions)",
         SyntheticScenario(place=placements.hot_half, room=twice_the_average),
         LOW,
     ),
-    "duplicates": Problem(
+    "duplicates": ProblemCluster(
         "RemoveDuplicates: every owner runs in pairs (75,000 evictions)",
         SyntheticScenario(place=placements.in_pairs),
         DUPLICATES,
     ),
-    "node-affinity": Problem(
+    "node-affinity": ProblemCluster(
         "RemovePodsViolatingNodeAffinity: two pods of three run in the wrong zone and fit in the right one "
         "(100,000 evictions)",
         SyntheticScenario(place=placements.any_zone, rules=workloads.home_zone),
         NODE_AFFINITY,
     ),
-    "node-affinity-nowhere": Problem(
+    "node-affinity-nowhere": ProblemCluster(
         "RemovePodsViolatingNodeAffinity: every pod requires a zone that no node is in (0 evictions)",
         SyntheticScenario(rules=workloads.nowhere),
         NODE_AFFINITY,
     ),
-    "spread-hostname": Problem(
+    "spread-hostname": ProblemCluster(
         "TopologySpread: one hostname constraint per owner, one owner in a hundred a pod too many on a node "
         "(150 evictions)",
         SyntheticScenario(place=placements.almost_evenly, rules=workloads.spread_over_nodes),
         SPREAD,
     ),
-    "spread-zone": Problem(
+    "spread-zone": ProblemCluster(
         "TopologySpread: one zone constraint per owner, 8-1-1 or 7-2-1 pods in three zones (65,001 evictions)",
         SyntheticScenario(place=placements.uneven_zones, rules=workloads.spread_over_zones),
         SPREAD,
     ),
-    "spread-one-namespace": Problem(
+    "spread-one-namespace": ProblemCluster(
         "TopologySpread: as spread-zone, all owners in one namespace (65,001 evictions)",
         SyntheticScenario(place=placements.uneven_zones, rules=workloads.spread_over_zones, namespaces=1),
         SPREAD,
     ),
-    "spread-nofit": Problem(
+    "spread-nofit": ProblemCluster(
         "TopologySpread: as spread-zone with a thousand pods per owner, and no node has any CPU left (0 evictions)",
         SyntheticScenario(
             place=placements.uneven_zones, rules=workloads.spread_over_zones, room=none_left, replicas=thousand_each
         ),
         SPREAD,
     ),
-    "anti-affinity": Problem(
+    "anti-affinity": ProblemCluster(
         "InterPodAntiAffinity: every pod repels its own kind, one owner in a hundred shares a node (150 evictions)",
         SyntheticScenario(place=placements.almost_evenly, rules=workloads.apart),
         ANTI_AFFINITY,
     ),
-    "anti-affinity-one-namespace": Problem(
+    "anti-affinity-one-namespace": ProblemCluster(
         "InterPodAntiAffinity: as anti-affinity, all pods in one namespace (150 evictions)",
         SyntheticScenario(place=placements.almost_evenly, rules=workloads.apart, namespaces=1),
         ANTI_AFFINITY,
     ),
-    "restarts": Problem(
+    "restarts": ProblemCluster(
         "RemovePodsHavingTooManyRestarts: one pod in fifty crashes (3,000 evictions)",
         SyntheticScenario(life=some_crashing),
         RESTARTS,
     ),
-    "failed": Problem(
+    "failed": ProblemCluster(
         "RemoveFailedPods: one pod in ten failed (15,000 evictions)", SyntheticScenario(life=some_failed), FAILED
     ),
 }

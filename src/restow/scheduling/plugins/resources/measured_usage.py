@@ -15,7 +15,7 @@ import numpy.typing as npt
 from restow.cluster.amounts import LARGEST
 from restow.cluster.nodes import BASIC_RESOURCES, CPU, MEMORY, Nodes
 from restow.cluster.recent_usage import recent_usage
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage import node_usage
 from restow.cluster.usage_history import SampleSeries, UsageHistory, mean, std
@@ -38,7 +38,7 @@ class NodeUsage:
     end: int | None
 
 
-def measured_usage(cluster: Cluster, window: int) -> NodeUsage:
+def measured_usage(cluster: ClusterSnapshot, window: int) -> NodeUsage:
     """What is watched now; else the history of the last ``window`` seconds, then the metrics in the input."""
     recent = recent_usage(cluster)
     if recent is not None:
@@ -64,7 +64,7 @@ def _series(history: UsageHistory, nodes: Nodes, resource: str) -> Iterator[tupl
             yield node, series
 
 
-def _take_metrics(cluster: Cluster, means: npt.NDArray[np.float64]) -> None:
+def _take_metrics(cluster: ClusterSnapshot, means: npt.NDArray[np.float64]) -> None:
     for name, usage in node_usage(cluster).items():
         node = cluster.nodes.index.get(name)
         for row, resource in enumerate(MEASURED) if node is not None else ():

@@ -16,7 +16,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.node_matching import matches
 from restow.cluster.nodes import NodePart
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.node_selection import NodeSelection
 from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.pod_counts import PodCounts
@@ -49,7 +49,7 @@ class _Question(NamedTuple):
 class DomainCounter:
     """The counted domains of one cluster's pods."""
 
-    def __init__(self, cluster: Cluster, topologies: Topologies, counts: PodCounts) -> None:
+    def __init__(self, cluster: ClusterSnapshot, topologies: Topologies, counts: PodCounts) -> None:
         self._nodes = cluster.nodes
         self._pods = cluster.pods
         self._topologies = topologies

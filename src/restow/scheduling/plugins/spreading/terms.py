@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Literal
 
-from restow.cluster.snapshot import Cluster
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.labels import EVERYTHING, Requirement, Selector, selector_from, selector_of_labels
 from restow.kube.objects import ReplicationController, TopologySpreadConstraint, Workload
 from restow.scheduling.framework.selector_index import LabelledAs, ScopedSelector, SelectorIndex
@@ -65,7 +65,7 @@ class SpreadCompiler:
     """The constraints of one cluster's pods under one profile."""
 
     def __init__(
-        self, cluster: Cluster, defaulting: Defaulting, default_constraints: Sequence[TopologySpreadConstraint]
+        self, cluster: ClusterSnapshot, defaulting: Defaulting, default_constraints: Sequence[TopologySpreadConstraint]
     ) -> None:
         self._pods = cluster.pods
         self._system = defaulting == "System"
@@ -112,7 +112,7 @@ class SpreadCompiler:
 class DefaultSelectors:
     """The default selectors of one cluster's pods; EVERYTHING for a pod with nothing behind it."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
         self._services = list(_service_selectors(cluster))
@@ -201,7 +201,7 @@ def _term(constraint: TopologySpreadConstraint, selector: Selector) -> SpreadTer
     )
 
 
-def _service_selectors(cluster: Cluster) -> Iterator[ScopedSelector]:
+def _service_selectors(cluster: ClusterSnapshot) -> Iterator[ScopedSelector]:
     for (namespace, _), service in cluster.kind("Service").items():
         if service.spec.selector is not None:
             yield ScopedSelector(selector_of_labels(service.spec.selector), (namespace,))
