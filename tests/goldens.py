@@ -1,6 +1,6 @@
 """Golden outputs: what every command prints, before a change that must not change it and after.
 
-    make goldens AGAINST=main~3     compare this tree with another commit, command by command
+    python tests/goldens.py main~3     compare this tree with another commit, command by command
 
 Runs each command below with the sources of both trees on the same inputs, and compares stdout, stderr and exit status byte
 for byte. A change of behaviour that is meant shows here as well; the commit says so then.
