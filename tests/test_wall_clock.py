@@ -19,8 +19,8 @@ READERS = {
     "client/oidc.py": "tokens say when they end",
     "client/server_time.py": "until the API server has said what time it is",
     "pressure/loop.py": "from where a clock that nobody sets goes on",
-    "running/https.py": "the name of a certificate",
-    "running/logs.py": "when a line was written",
+    "daemon/https.py": "the name of a certificate",
+    "daemon/logs.py": "when a line was written",
     "serving/certificate.py": "from when on a certificate is valid",
 }
 WALL = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today")}

@@ -12,6 +12,9 @@ from builders import NOW, a_namespace, a_node
 from builders.plans import small_report
 from builders.policies import PLUGINS, as_json, strategy_policy
 from client.double import a_double, a_status, an_api
+from descheduler.guarded import path_of
+from descheduler.hearing import Heard
+from descheduler.test_steering import offers
 from descheduling.harness import a_cluster
 from executing.fences import Nodes
 from restow.api.applying import Unattended
@@ -19,17 +22,14 @@ from restow.application.applying import ApplyRequest, ApplySession
 from restow.cli.apply_audience import TerminalAudience
 from restow.client.leadership import always
 from restow.cluster.pods_now import PodNow
+from restow.descheduler import guards
+from restow.descheduler.applying import Order, Promise
+from restow.descheduler.offering import UNSTEERED
 from restow.descheduling.plan import Fenced, PlanCluster, PlanMetadata
 from restow.descheduling.saved_plan import SavedPlan
 from restow.errors import InputError
 from restow.policies.load import load_policy
-from restow.running import guards
-from restow.running.applying import Order, Promise
-from restow.running.offering import UNSTEERED
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from running.guarded import path_of
-from running.hearing import Heard
-from running.test_steering import offers
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

@@ -24,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from client.double import Answer, a_double, an_answer, an_api
 from restow.client.leadership import always
+from restow.daemon.background import background
+from restow.daemon.logs import Log
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.known_nodes import KnownNodes
@@ -36,8 +38,6 @@ from restow.pressure.situation import Criteria
 from restow.pressure.view import PressureView
 from restow.pressure.writing import Writer
 from restow.reporting.html.pressure import render_pressure
-from restow.running.background import background
-from restow.running.logs import Log
 from restow.serving.health import Watchdog
 
 _MIB = 2**20

@@ -17,11 +17,11 @@ from builders import Object
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi, failing_from
 from restow.client.leadership import always
+from restow.daemon.logs import Log
 from restow.operator.applying import Writing
 from restow.operator.facts import Installation
 from restow.operator.resource import NAMESPACE
 from restow.operator.syncing import FINALIZER, Operator, leave, sync
-from restow.running.logs import Log
 
 NAMESPACES = f"/api/v1/namespaces/{NAMESPACE}"
 RESOURCE = f"/apis/operator.openshift.io/v1/namespaces/{NAMESPACE}/kubedeschedulers/cluster"

@@ -11,13 +11,13 @@ from restow.cli.app import app
 from restow.cli.pressure_flags import canonical
 from restow.cli.pressure_run import settings_of
 from restow.client.leadership import Timing
+from restow.daemon.logs import Log
+from restow.daemon.settings import LeaseSettings
 from restow.errors import InputError
 from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.daemon import PressureSettings
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
-from restow.running.logs import Log
-from restow.running.settings import LeaseSettings
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 

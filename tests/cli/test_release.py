@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.cli import release
-from restow.running.release import Released
+from restow.descheduler.release import Released
 
 ENTRIES = "ConfigMap kube-system/restow-steering is empty: no new pods are gated"
 

@@ -10,9 +10,10 @@ import pytest
 from restow.cli.run_flags import Flags
 from restow.cli.run_settings import settings_of
 from restow.client.leadership import Timing
+from restow.daemon.settings import ApiSettings, LeaseSettings
+from restow.descheduler.settings import CycleSettings, TracesSettings
 from restow.kube.duration import SECOND
 from restow.policies.fallbacks import Fallbacks
-from restow.running.settings import ApiSettings, CycleSettings, LeaseSettings, TracesSettings
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 

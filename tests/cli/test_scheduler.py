@@ -14,7 +14,7 @@ from restow.cli.scheduler_run import check
 from restow.cli.scheduler_settings import process_settings, scheduler_settings, shown_settings, with_file
 from restow.cli.unheeded_flags import UnheededFlags, ignored_flags
 from restow.client.leadership import Timing
-from restow.running.settings import ApiSettings, LeaseSettings
+from restow.daemon.settings import ApiSettings, LeaseSettings
 from restow.scheduler.settings import SchedulerSettings
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE

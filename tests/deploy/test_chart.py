@@ -11,9 +11,9 @@ import yaml
 import restow
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, KUBERNETES, documents
+from restow.daemon.background import ENDS_WITHIN
 from restow.documents.writing import write_yaml
 from restow.policies.lint import lint_policy
-from restow.running.background import ENDS_WITHIN
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())

@@ -28,6 +28,12 @@ from restow.client.resources import (
     ApiResource,
 )
 from restow.cluster.pod_reading import STEERING_GATE
+from restow.daemon.background import ENDS_WITHIN
+from restow.daemon.liveness import MOST_LAG
+from restow.daemon.logs import Log
+from restow.descheduler import cycles
+from restow.descheduler.gating import BINDING, CONFIGURATION
+from restow.descheduler.guards import FENCING, STEERING
 from restow.executing.admission import PATH
 from restow.executing.confirming import KINDS
 from restow.executing.fencing import LEASE as FENCE_LEASE
@@ -38,12 +44,6 @@ from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.pressure.marking import Mark
 from restow.pressure.rules import read_rules
-from restow.running import cycles
-from restow.running.background import ENDS_WITHIN
-from restow.running.gating import BINDING, CONFIGURATION
-from restow.running.guards import FENCING, STEERING
-from restow.running.liveness import MOST_LAG
-from restow.running.logs import Log
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
 RULES = ("base/reading.yaml", "base/evicting.yaml", "deployment/leader-election.yaml", "metrics-api/metrics-api.yaml")

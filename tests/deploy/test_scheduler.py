@@ -17,7 +17,7 @@ from restow.cli.scheduler_flags import SchedulerFlags
 from restow.cli.scheduler_run import check
 from restow.cli.scheduler_settings import process_settings, scheduler_settings
 from restow.client.resources import EVENTS, LEASES, RESOURCES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
-from restow.running.background import ENDS_WITHIN
+from restow.daemon.background import ENDS_WITHIN
 from restow.scheduler.settings import KINDS
 
 

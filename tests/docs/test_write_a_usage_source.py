@@ -11,20 +11,20 @@ import pytest
 
 from builders import RS, Object, pods_on, std_node
 from builders.loopback import Loopback, Reply
+from descheduler.hearing import Heard
 from docs.console import agree, folder_for, output_of, runnable
 from docs.usage_source_package import MODULE, PAGE, WITH_THE_SOURCE, installed
 from restow.application.saved_plans import read_order
 from restow.client.resources import RESOURCES
 from restow.cluster.usage_samples import UsageQuery
+from restow.descheduler.loop import PolicySource
 from restow.descheduling.usage_sources import usage_schemas
 from restow.operator import soft_tainting
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
 from restow.policies.usage_section import queries_of
-from restow.running.loop import PolicySource
 from restow.serving.metrics import Metrics
 from restow.simulating.scenarios.folder import Folder
-from running.hearing import Heard
 
 NAME = "Graphite"
 QUERY = "aliasByNode(servers.*.cpu.busy, 1)"

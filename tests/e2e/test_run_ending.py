@@ -20,7 +20,7 @@ from e2e.identities import write_kubeconfig
 from e2e.ports import HOST
 from e2e.running import Descheduler
 from e2e.waiting import wait_until
-from restow.running.background import ENDS_WITHIN
+from restow.daemon.background import ENDS_WITHIN
 
 pytestmark = pytest.mark.e2e
 

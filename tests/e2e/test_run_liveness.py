@@ -21,12 +21,12 @@ pytestmark = pytest.mark.e2e
 _MAIN = "from restow.cli.main import main; main()"
 #: A decision that never returns, and the bound that would be half an hour.
 NO_DECISION = (
-    "import threading; from restow.running import cycles; "
+    "import threading; from restow.descheduler import cycles; "
     f"cycles._DECIDING = 2.0; cycles.decide = lambda *_, **__: threading.Event().wait(); {_MAIN}"
 )
 #: A call in the event loop that never returns.
 NO_TURN = (
-    "import threading; from restow.running import cycles; "
+    "import threading; from restow.descheduler import cycles; "
     f"cycles.log_lines.cycle_begins = lambda _: threading.Event().wait(); {_MAIN}"
 )
 

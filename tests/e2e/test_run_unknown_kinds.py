@@ -37,7 +37,7 @@ _TRUSTING_LESS = (
     "from restow.cli.main import main; main()"
 )
 _NEVER_DECIDING = (
-    "import time, restow.running.cycles as cycles\n"
+    "import time, restow.descheduler.cycles as cycles\n"
     "cycles.LONGEST_DECISION = 2.0\n"
     "cycles.decide = lambda *_, **__: time.sleep(1e6)\n"
     "from restow.cli.main import main; main()"

@@ -12,6 +12,7 @@ import pytest
 
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi
+from descheduler.hearing import Heard, sample
 from restow.client.errors import ServerTrouble
 from restow.client.leadership import Permit, always
 from restow.client.transport import Call
@@ -21,7 +22,6 @@ from restow.operator.metrics import OperatorMetrics
 from restow.operator.resource import NAMESPACE
 from restow.operator.syncing import FINALIZER
 from restow.serving.health import Watchdog
-from running.hearing import Heard, sample
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

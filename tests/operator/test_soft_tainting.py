@@ -14,13 +14,13 @@ import pytest_asyncio
 from builders.json_patches import patched_taints
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler, an_object
 from client.double import Double, a_double, a_status, an_answer, an_api
+from restow.daemon.logs import Log
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs
 from restow.errors import ClientError, InputError
 from restow.operator.desired import desired
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import LOOK, SoftTainting, keys_of, node_states, read_policy, tainting_policy
 from restow.operator.soft_taints import APPROPRIATE, EFFECT, OVERUTILIZED
-from restow.running.logs import Log
 from restow.serving.health import Health
 
 KUBEVIRT = "KubeVirtRelieveAndMigrate"

@@ -11,6 +11,7 @@ from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
+from restow.daemon.logs import Log
 from restow.errors import ClientError
 from restow.operator.applying import Writing
 from restow.operator.objects import LABELS
@@ -18,7 +19,6 @@ from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import OVERUTILIZED
 from restow.operator.syncing import FINALIZER, Operator, leave, sync
-from restow.running.logs import Log
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,8 +12,8 @@ import pytest
 
 from client.double import Answer, a_double, an_answer, an_api
 from pressure.marked_nodes import MANAGER, a_marked_node, owner
+from restow.daemon.background import background
 from restow.pressure.known_nodes import KnownNodes
-from restow.running.background import background
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import pytest
 
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
+from descheduler.hearing import Heard, sample
 from pressure.marked_nodes import a_marked_node
 from restow.client.leadership import always
+from restow.daemon.background import background
 from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.known_nodes import KnownNodes
@@ -24,9 +26,7 @@ from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
 from restow.pressure.writing import Writer
-from restow.running.background import background
 from restow.serving.health import Watchdog
-from running.hearing import Heard, sample
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from client.double import Double, a_status, an_answer
+from descheduler.hearing import Heard
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
 from restow.client.leadership import always
 from restow.client.transport import Api
@@ -14,7 +15,6 @@ from restow.pressure.marking import Mark
 from restow.pressure.metrics import PressureMetrics
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.writing import MarkChange, Writer, differences
-from running.hearing import Heard
 
 pytestmark = pytest.mark.asyncio
 

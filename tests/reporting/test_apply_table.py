@@ -12,12 +12,12 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from builders.plans import SMALL_LOADS, a_clearance, a_move, a_report, a_steered_move, upstream_report
+from restow.descheduler.applying import Promise
 from restow.descheduling.plan import Move
 from restow.descheduling.replaying import RefusedMove
 from restow.executing.ledger import AppliedMove
 from restow.reporting.apply_result import ApplyResult, apply_result
 from restow.reporting.apply_table import print_promise, print_result
-from restow.running.applying import Promise
 
 MOVES = (
     a_steered_move("shop/web-7f9c5d8b44-x2k9q", ("node-1", "node-4")),

@@ -12,9 +12,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from descheduler.hearing import Heard
+from restow.daemon.https import https
+from restow.daemon.settings import HttpsSettings
 from restow.errors import ClientError, InputError
-from restow.running.https import https
-from restow.running.settings import HttpsSettings
 from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
 from restow.serving.guarding import guarded
@@ -22,7 +23,6 @@ from restow.serving.health import Health
 from restow.serving.pages import plain_text
 from restow.serving.server import ListenAddress
 from restow.serving.tls import TlsSettings, ciphers, tls_version
-from running.hearing import Heard
 
 pytestmark = pytest.mark.asyncio
 

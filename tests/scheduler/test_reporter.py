@@ -8,7 +8,7 @@ import pytest
 
 from restow.client.binding import ObjectRef
 from restow.client.events import Occurrence, Regarding
-from restow.running.logs import Log
+from restow.daemon.logs import Log
 from restow.scheduler.metrics import SchedulerMetrics
 from restow.scheduler.observing import Attempt, Result
 from restow.scheduler.reporter import SchedulerReporter, shortened

@@ -16,11 +16,11 @@ from restow.reporting.json import indented_json
 
 if TYPE_CHECKING:
     from restow.application.planning import Planned
+    from restow.daemon.logs import Log
+    from restow.descheduler.applying import Application, Promise
     from restow.executing.ledger import AppliedMove
     from restow.executing.outcomes import Outcome
     from restow.reporting.apply_result import ApplyResult, ApplySummary
-    from restow.running.applying import Application, Promise
-    from restow.running.logs import Log
 
 _MOVES: Final[Columns] = {
     "namespace": ("text", lambda move: move.pod.namespace),

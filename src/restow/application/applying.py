@@ -18,6 +18,15 @@ from restow.client.leadership import Permit, always
 from restow.client.leases import LeaseLock
 from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.daemon.electing import holder_of, lease_lock, under_lease
+from restow.daemon.logs import Log
+from restow.daemon.settings import NAMESPACE
+from restow.descheduler.applying import Application, Order, Promise
+from restow.descheduler.descheduler import first_lists, kinds_of
+from restow.descheduler.fences import fencing_by, unfencing
+from restow.descheduler.offering import UNSTEERED, Choice, Offer
+from restow.descheduler.steering import releasing, steering
+from restow.descheduler.version_skew import check_version
 from restow.descheduling.plan_cluster import foreign_cluster
 from restow.descheduling.weaker_protections import weaker_protections
 from restow.errors import ClientError, InputError
@@ -30,15 +39,6 @@ from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.usage import QueriedUsage
 from restow.policies.codes import OutcomeCode
 from restow.reporting.apply_result import ApplyResult, apply_result
-from restow.running.applying import Application, Order, Promise
-from restow.running.descheduler import first_lists, kinds_of
-from restow.running.electing import holder_of, lease_lock, under_lease
-from restow.running.fences import fencing_by, unfencing
-from restow.running.logs import Log
-from restow.running.offering import UNSTEERED, Choice, Offer
-from restow.running.settings import NAMESPACE
-from restow.running.steering import releasing, steering
-from restow.running.version_skew import check_version
 from restow.serving.metrics import Metrics
 from restow.sources.reading import STDIN
 

@@ -56,7 +56,7 @@ def live_origin(api_server: str) -> str:
 
 def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[SteeringMode, str]:
     """How the cluster lets replacements be brought to their targets, as far as we may see, and a sentence about it."""
-    from restow.running.gating import Gate, seen_gate
+    from restow.descheduler.gating import Gate, seen_gate
 
     async def seen() -> Gate | str:
         async with connect(kubeconfig, context) as api:

@@ -13,6 +13,7 @@ import msgspec
 
 from restow.application.named_files import NamedFile, NamedText, file_name
 from restow.application.policies import read_policy_file
+from restow.descheduler.applying import Order
 from restow.descheduling.registry import plugins
 from restow.descheduling.replaying import check_plugins_enabled
 from restow.descheduling.saved_plan import read_plan
@@ -24,7 +25,6 @@ from restow.kube.excerpts import excerpt
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.load import load_policy
 from restow.policies.understood import decided_document
-from restow.running.applying import Order
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.sources.reading import STDIN

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from restow.cli.feedback import Terminal
 from restow.cli.streams import warn
+from restow.daemon.background import end_at_last
 from restow.executing.ledger import ELSEWHERE
 from restow.executing.outcomes import (
     Blocked,
@@ -31,13 +32,12 @@ from restow.redaction import public_line
 from restow.reporting.apply_table import print_promise
 from restow.reporting.terminal import console
 from restow.reporting.wording import counted
-from restow.running.background import end_at_last
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from restow.running.applying import Application, Promise
-    from restow.running.logs import Log
+    from restow.daemon.logs import Log
+    from restow.descheduler.applying import Application, Promise
 
 
 class TerminalAudience(Terminal):

@@ -13,12 +13,12 @@ from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import key_pair
 from restow.cli.server_flags import ServerFlags
 from restow.client.leadership import Timing
+from restow.daemon.log_lines import hear_libraries
+from restow.daemon.logs import Format, Log
+from restow.daemon.settings import HttpsSettings, LeaseSettings
 from restow.errors import ClientError
 from restow.in_thread import EndlessError
 from restow.kube.duration import SECOND
-from restow.running.log_lines import hear_libraries
-from restow.running.logs import Format, Log
-from restow.running.settings import HttpsSettings, LeaseSettings
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 

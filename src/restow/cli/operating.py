@@ -10,13 +10,13 @@ from typing import Final
 
 from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.client.leadership import Timing
+from restow.daemon.logs import Format
+from restow.daemon.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.operator.facts import Installation
 from restow.operator.soft_tainting import read_policy, tainting_policy
 from restow.operator.tainter_daemon import TainterSettings, taint
-from restow.running.logs import Format
-from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.serving.server import ListenAddress
 from restow.serving.tls import TlsSettings, ciphers, tls_version
 

@@ -11,6 +11,8 @@ from restow.application.pressure import PrometheusAccess, mark_of, share_of
 from restow.cli.daemon_process import daemon_log, lease_of, run_daemon
 from restow.cli.election_flags import election_problems
 from restow.cli.pressure_flags import PressureFlags
+from restow.daemon.logs import Log
+from restow.daemon.settings import ApiSettings
 from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
@@ -19,8 +21,6 @@ from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.rules import read_rules
 from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
-from restow.running.logs import Log
-from restow.running.settings import ApiSettings
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 

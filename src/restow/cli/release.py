@@ -11,7 +11,7 @@ from restow.cli.options import Context, Kubeconfig, Verbosity
 from restow.plain_text import printable
 
 if TYPE_CHECKING:
-    from restow.running.release import Released
+    from restow.descheduler.release import Released
 
 _DONE, _FAILED = 0, 1
 
@@ -61,7 +61,7 @@ def release(
 async def _release(namespace: str, kubeconfig: str | None, context: str | None) -> Released:
     """Do it; InputError where no configuration leads to a cluster, else ClientError."""
     from restow.client.connection import connect
-    from restow.running.release import release_all
+    from restow.descheduler.release import release_all
 
     async with connect(kubeconfig, context) as api:
         return await release_all(api, namespace)

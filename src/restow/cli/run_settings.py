@@ -10,19 +10,14 @@ from restow.cli.daemon_process import daemon_log, https_settings, lease_of, run_
 from restow.cli.flag_checks import check_flags, ignored_flags
 from restow.cli.flag_values import is_gate_open
 from restow.cli.run_flags import Flags
+from restow.daemon import log_lines
+from restow.daemon.logs import Log
+from restow.daemon.settings import ApiSettings
+from restow.descheduler.descheduler import Descheduler
+from restow.descheduler.settings import CycleSettings, PlanConfigMap, Settings, TracesSettings
 from restow.errors import problem_lines
 from restow.kube.duration import SECOND
 from restow.policies.fallbacks import Fallbacks
-from restow.running import log_lines
-from restow.running.descheduler import Descheduler
-from restow.running.logs import Log
-from restow.running.settings import (
-    ApiSettings,
-    CycleSettings,
-    PlanConfigMap,
-    Settings,
-    TracesSettings,
-)
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 

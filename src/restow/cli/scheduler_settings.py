@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from restow.cli.daemon_process import https_settings, lease_of
 from restow.cli.scheduler_flags import SchedulerFlags
+from restow.daemon.settings import ApiSettings
 from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration, parse_duration
-from restow.running.settings import ApiSettings
 from restow.scheduler.configured import named_profiles, unsupported
 from restow.scheduler.process import ProcessSettings
 from restow.scheduler.settings import SchedulerSettings

@@ -18,8 +18,8 @@ from restow.client.leadership import Permit
 from restow.client.listing import Selection, all_objects
 from restow.client.resources import ApiResource
 from restow.client.transport import Api
+from restow.daemon.logs import Log
 from restow.operator.objects import DEPLOYMENTS, JOBS, SELECTOR, WRITTEN, Object, resource_for
-from restow.running.logs import Log
 
 #: Kind, namespace and name.
 Key: TypeAlias = tuple[str, str, str]

@@ -16,18 +16,18 @@ from typing import Final
 from restow.client.back_off import STREAMS
 from restow.client.leadership import Permit
 from restow.client.transport import Api
+from restow.daemon.background import background, heed_signals, told_to_stop
+from restow.daemon.connecting import connected
+from restow.daemon.electing import with_permission
+from restow.daemon.https import https
+from restow.daemon.liveness import watched
+from restow.daemon.logs import Log
+from restow.daemon.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.operator.applying import Writing
 from restow.operator.facts import Installation
 from restow.operator.metrics import OperatorMetrics, SyncResult
 from restow.operator.syncing import Operator, leave, sync
 from restow.operator.watches import watch
-from restow.running.background import background, heed_signals, told_to_stop
-from restow.running.connecting import connected
-from restow.running.electing import with_permission
-from restow.running.https import https
-from restow.running.liveness import watched
-from restow.running.logs import Log
-from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.serving.health import Health, Watchdog
 
 #: As OpenShift's operator.

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.transport import Api
+from restow.daemon.logs import Log
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.descheduling.node_utilization.queried import whole_percents
 from restow.descheduling.node_utilization.thresholds import is_above, is_below
@@ -33,7 +34,6 @@ from restow.operator.soft_taints import APPROPRIATE, OVERUTILIZED, TaintedNode, 
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_document
 from restow.policies.policy import Policy
-from restow.running.logs import Log
 from restow.serving.health import Health
 from restow.small_files import read_small_file
 

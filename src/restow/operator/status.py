@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 
 import restow
+from restow.descheduler.publishing import SUMMARY, PlanSummary
 from restow.operator.applying import Key
 from restow.operator.desired import Desired
 from restow.operator.objects import DEPLOYMENTS, JOBS, Object
 from restow.operator.operand import NAME
 from restow.operator.problems import AS_EXPECTED, DEGRADED, OperatorCondition, Problem, conditions_of
 from restow.operator.rights import PLAN_CONFIG_MAP
-from restow.running.publishing import SUMMARY, PlanSummary
 
 AVAILABLE: Final = "Available"
 PROGRESSING: Final = "Progressing"

@@ -12,6 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from restow.cluster.usage_samples import UsageQuery
+from restow.daemon.background import background, told_to_stop
+from restow.daemon.connecting import connected
+from restow.daemon.https import https
+from restow.daemon.liveness import watched
+from restow.daemon.logs import Log
+from restow.daemon.settings import ApiSettings, HttpsSettings
 from restow.descheduling.framework import StrategyError
 from restow.descheduling.node_utilization.queried import figures_of
 from restow.errors import ClientError
@@ -19,12 +25,6 @@ from restow.live.prometheus import PrometheusUsage
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import SoftTainting
 from restow.policies.policy import PROMETHEUS, Policy
-from restow.running.background import background, told_to_stop
-from restow.running.connecting import connected
-from restow.running.https import https
-from restow.running.liveness import watched
-from restow.running.logs import Log
-from restow.running.settings import ApiSettings, HttpsSettings
 from restow.serving.health import Health
 
 

@@ -18,6 +18,12 @@ from aiohttp import web
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
 from restow.client.transport import Api
+from restow.daemon.background import background, told_to_stop
+from restow.daemon.connecting import connected
+from restow.daemon.electing import lease_unless_dry, with_permission
+from restow.daemon.liveness import watched
+from restow.daemon.logs import Log
+from restow.daemon.settings import ApiSettings, LeaseSettings
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, is_labelled
@@ -26,12 +32,6 @@ from restow.pressure.problem_log import DependencyStatus
 from restow.pressure.situation import Criteria
 from restow.pressure.view import PressureView, Renderer, application
 from restow.pressure.writing import Writer
-from restow.running.background import background, told_to_stop
-from restow.running.connecting import connected
-from restow.running.electing import lease_unless_dry, with_permission
-from restow.running.liveness import watched
-from restow.running.logs import Log
-from restow.running.settings import ApiSettings, LeaseSettings
 from restow.serving import server
 from restow.serving.health import Health
 from restow.serving.server import serving

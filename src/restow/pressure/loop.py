@@ -16,6 +16,7 @@ import numpy as np
 from restow.client.leadership import Permit
 from restow.client.server_time import boot_clock
 from restow.client.transport import Api
+from restow.daemon.logs import Log
 from restow.kube.duration import SECOND
 from restow.pressure.evaluation import BoolArray
 from restow.pressure.known_nodes import KnownNodes
@@ -24,7 +25,6 @@ from restow.pressure.problem_log import DependencyStatus, ProblemLog, problems_o
 from restow.pressure.samples import RuleResults, ask
 from restow.pressure.situation import Criteria, History, Situation, assess, positions_among
 from restow.pressure.writing import Writer, differences, foreign_nodes
-from restow.running.logs import Log
 from restow.serving.health import Watchdog
 
 PROMETHEUS: Final = "Prometheus"

@@ -14,6 +14,7 @@ from restow.client.errors import Conflict, NotFound
 from restow.client.leadership import Permit
 from restow.client.objects import is_outdated
 from restow.client.transport import Api
+from restow.daemon.logs import Log, Ref
 from restow.errors import ClientError
 from restow.pressure.known_nodes import refusal
 from restow.pressure.marking import (
@@ -27,7 +28,6 @@ from restow.pressure.marking import (
 )
 from restow.pressure.metrics import MarkKind, PressureMetrics
 from restow.pressure.nodes import MarkedNode, labels_of
-from restow.running.logs import Log, Ref
 
 #: Nodes that are written at a time.
 _AT_A_TIME: Final = 16

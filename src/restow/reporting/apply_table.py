@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from restow.descheduler.applying import Promise
     from restow.executing.ledger import AppliedMove
     from restow.reporting.apply_result import ApplyResult, ApplySummary
-    from restow.running.applying import Promise
 
 _MOST_LISTED: Final = 20
 _NARROWEST_WHY: Final = 24

@@ -24,16 +24,16 @@ from restow.client.access import AccessReviews
 from restow.client.binding import BindingRefused, BindingUnanswered, Bound, ObjectRef, Outcome
 from restow.client.leadership import Permit
 from restow.client.transport import Api
+from restow.daemon.background import told_to_stop
+from restow.daemon.connecting import connected
+from restow.daemon.electing import with_permission
+from restow.daemon.https import https
+from restow.daemon.liveness import watched
+from restow.daemon.logs import Log
+from restow.daemon.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
+from restow.descheduler.recording import recording
 from restow.errors import ClientError
 from restow.live.cluster import WatchEndedError
-from restow.running.background import told_to_stop
-from restow.running.connecting import connected
-from restow.running.electing import with_permission
-from restow.running.https import https
-from restow.running.liveness import watched
-from restow.running.logs import Log
-from restow.running.recording import recording
-from restow.running.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation

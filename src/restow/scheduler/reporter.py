@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from restow.client.binding import ObjectRef
 from restow.client.events import Occurrence, Regarding
-from restow.running.logs import Log, Ref
+from restow.daemon.logs import Log, Ref
 from restow.scheduler.metrics import SchedulerMetrics
 from restow.scheduler.observing import Attempt, Result
 

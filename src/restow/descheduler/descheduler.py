@@ -1,0 +1,217 @@
+"""A whole run: everything that a descheduler needs, started in order and ended in the reverse order.
+
+The pages are served first, so that probes are answered while the lists come in; cycles begin when every list is in and,
+where a lease is asked for, when it is held. Watches have a connection of their own: however many evictions wait for
+their turn, the state they are judged by stays fresh. SIGTERM and SIGINT let requests that are out come to their end,
+write the events that wait, and give the lease back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.connection import connect
+from restow.client.leadership import Permit
+from restow.client.transport import Api
+from restow.daemon.background import told_to_stop
+from restow.daemon.connecting import connected
+from restow.daemon.electing import lease_unless_dry, with_permission
+from restow.daemon.https import https
+from restow.daemon.liveness import watched
+from restow.daemon.logs import Log
+from restow.descheduler.cycles import Cycles
+from restow.descheduler.fences import fencing_by, unfencing
+from restow.descheduler.loop import Loop, PolicySource
+from restow.descheduler.offering import Offer
+from restow.descheduler.publishing import Publish, publishing
+from restow.descheduler.recording import TracedEvictions, recording
+from restow.descheduler.settings import Settings
+from restow.descheduler.steering import releasing, steering
+from restow.descheduler.tracing import RUN, Tracing, tracing_of
+from restow.descheduler.version_skew import check_version
+from restow.descheduler.webhook import Webhook, informed
+from restow.errors import ClientError
+from restow.executing.admission import PATH as STEER
+from restow.executing.confirming import ConfirmedEvictions
+from restow.executing.deciding import CycleRules
+from restow.executing.memory import EvictionHistory
+from restow.executing.releasing import Releasing, unthrottled
+from restow.executing.surroundings import ApiEvictions, Evicting
+from restow.executing.unfencing import Unfencing
+from restow.live.cluster import LiveCluster, live_cluster
+from restow.live.kinds import METRICS, READ
+from restow.live.usage import QueriedUsage
+from restow.policies.policy import Policy, collects_kubernetes_metrics
+from restow.serving.health import Health
+from restow.serving.metrics import Metrics
+
+#: Seconds for the first lists.
+_PATIENCE: Final = 300.0
+_STOPPING: Final = "restow is stopping"
+
+
+@dataclass(slots=True)
+class Descheduler:
+    """One run."""
+
+    settings: Settings
+    log: Log
+    #: Whether everything is there that cycles need.
+    _is_ready: bool = field(init=False, default=False)
+
+    async def run(self) -> None:
+        """Run until done or stopped; InputError, ClientError or OSError if it cannot work."""
+        stopping = told_to_stop(self.log)
+        everything = asyncio.ensure_future(self._run(stopping))
+        stopped = asyncio.ensure_future(stopping.wait())
+        await asyncio.wait((everything, stopped), return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if self._is_ready:
+            await everything
+            return
+        everything.cancel()
+        with suppress(asyncio.CancelledError):
+            await everything
+
+    async def _run(self, stopping: asyncio.Event) -> None:
+        live: LiveCluster | None = None
+
+        def ages() -> Mapping[str, float]:
+            return {} if live is None else {kind: live.age(kind) for kind in live.kinds}
+
+        def known() -> Mapping[str, bool]:
+            return {} if live is None else {kind: live.is_known(kind) for kind in live.kinds}
+
+        def lost() -> str | None:
+            return None if live is None else live.lost_protection()
+
+        settings, log = self.settings, self.log
+        api, cycles = settings.api, settings.cycles
+        metrics, health = Metrics(ages, known), Health(lost)
+        webhook = Webhook(metrics.steering)
+        policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(watched(health.watchdog, log))
+            webhooks = {STEER: webhook.answer}
+            port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log))
+            if settings.https is not None and port is not None:
+                webhook.is_served(settings.https.endpoint.address, port)
+            tracing = tracing_of(settings.traces, log.warning)
+            stack.callback(tracing.close)
+            stack.enter_context(tracing.span(RUN))
+            watching = await stack.enter_async_context(connect(api.kubeconfig))
+            minor = await check_version(watching, log)
+            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.warning))
+            live.server_minor = minor
+            writing = await stack.enter_async_context(connected(api, log))
+            # Both connections share one server time: watches learn it first.
+            writing.server_time = watching.server_time
+            await first_lists(live)
+            self._is_ready = True
+            gates: Releasing | None = None
+            fences: Unfencing | None = None
+            if not cycles.dry_run:
+                gates = await stack.enter_async_context(releasing(writing, live, log, metrics.steering))
+                fences = await stack.enter_async_context(
+                    unfencing(writing, settings.namespace, live, log, metrics.steering)
+                )
+                await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
+            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook)
+            health.ready()
+            lease = lease_unless_dry(settings.lease, log, dry_run=cycles.dry_run)
+            await with_permission(lease, settings.namespace, writing, work.run, stopping, log=log, leads=metrics.leads)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is done with the permission to evict."""
+
+    of: Descheduler
+    live: LiveCluster
+    api: Api
+    policies: PolicySource
+    stopping: asyncio.Event
+    health: Health
+    metrics: Metrics
+    tracing: Tracing
+    #: None in a dry run, which writes nothing.
+    gates: Releasing | None
+    fences: Unfencing | None
+    webhook: Webhook
+
+    async def run(self, permit: Permit) -> None:
+        """Perform cycles until they are done or ``stopping`` is set."""
+        settings, log = self.of.settings.cycles, self.of.log
+        # A dry run writes nothing.
+        recorder = nullcontext() if settings.dry_run else recording(self.api, log=log, metrics=self.metrics)
+        async with (
+            recorder as events,
+            self._steering(permit) as offer,
+        ):
+            cycles = Cycles(
+                live=self.live,
+                evicting=None if settings.dry_run else lambda grace: self._evictions(permit, grace),
+                permit=permit,
+                memory=EvictionHistory(),
+                log=log,
+                metrics=self.metrics,
+                events=events,
+                tracing=self.tracing,
+                clock=self.api.server_time.now,
+                in_background=settings.in_background,
+                watchdog=self.health.watchdog,
+                offer=offer,
+                usage=QueriedUsage(self.api, os.environ).results,
+                publish=self._publish(permit),
+            )
+            rules = CycleRules(
+                self.policies.current, settings.placement, settings.profiles, settings.scheduler_configuration
+            )
+            loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)
+            stopped = asyncio.ensure_future(self._stop(cycles))
+            try:
+                await loop.run()
+            finally:
+                stopped.cancel()
+
+    def _publish(self, permit: Permit) -> Publish | None:
+        settings = self.of.settings
+        if settings.published_plan is None:
+            return None
+        return publishing(self.api, settings.published_plan, permit, self.of.log, dry_run=settings.cycles.dry_run)
+
+    @asynccontextmanager
+    async def _steering(self, permit: Permit) -> AsyncIterator[Offer]:
+        namespace, log = self.of.settings.namespace, self.of.log
+        if self.gates is None or self.fences is None:
+            yield Offer(unthrottled(self.api), namespace, log, self.webhook)
+            return
+        with fencing_by(self.fences, namespace, permit) as fencing:
+            offered = steering(self.api, namespace, permit, self.gates, log, fencing=fencing, webhook=self.webhook)
+            async with offered as offer:
+                yield offer
+
+    async def _stop(self, cycles: Cycles) -> None:
+        await self.stopping.wait()
+        self.of.log.info(f"{_STOPPING}: waiting for the evictions in progress")
+        cycles.stop(_STOPPING)
+
+    def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:
+        evictions = TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
+        return ConfirmedEvictions(evictions, self.api) if self.of.settings.cycles.confirm_replacements else evictions
+
+
+async def first_lists(live: LiveCluster) -> None:
+    """Wait until every list is in; ClientError if they do not come."""
+    if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
+        raise ClientError(f"could not list {', '.join(live.missing)} within {_PATIENCE:.0f} s")
+
+
+def kinds_of(policy: Policy) -> tuple[str, ...]:
+    """The kinds that decisions by a policy depend on."""
+    return (*READ, *METRICS) if collects_kubernetes_metrics(policy) else READ

@@ -1,0 +1,71 @@
+"""Spans of cycles, strategies and evictions, for a collector that speaks OpenTelemetry's protocol.
+
+Without a collector nothing is imported and a span costs a call. Tracing is never a reason to stop:
+what keeps it from working is said in a sentence, and there are no traces. The provider is this object's own; the global
+one stays as it is. Source: Descheduler 0.36, pkg/tracing; the names of spans and attributes are its.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, Protocol
+
+from restow.descheduler.settings import TracesSettings
+
+#: Names of spans, from the outside in; a strategy's is its own.
+RUN: Final = "Run"
+CYCLE: Final = "runDeschedulerLoop"
+PROFILES: Final = "runProfiles"
+EVICTION: Final = "EvictPod"
+
+Attribute = str | int | float | bool
+
+
+class Span(Protocol):
+    """What is going on."""
+
+    def happened(self, event: str, **attributes: Attribute) -> None:
+        """Note an event, such as a failure."""
+        ...
+
+
+class Tracing(Protocol):
+    """Makes spans, each within the one that is open."""
+
+    def span(self, name: str, **attributes: Attribute) -> AbstractContextManager[Span]:
+        """Return a span that lasts as long as its block."""
+        ...
+
+    def close(self) -> None:
+        """Send what was not sent yet."""
+        ...
+
+
+class NoTracing:
+    """Records nothing."""
+
+    def span(self, name: str, **attributes: Attribute) -> AbstractContextManager[Span]:  # noqa: ARG002 - the protocol's
+        """Return a span that is not recorded."""
+        return nullcontext(self)
+
+    def happened(self, event: str, **attributes: Attribute) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> Tracing:
+    """Return tracing; none where it is not asked for, or, with a warning, where it cannot be had."""
+    if settings is None:
+        return NoTracing()
+    try:
+        from restow.descheduler.otlp import Traces  # noqa: PLC0415 - an extra, and slow to import
+
+        return Traces(settings)
+    except ImportError:
+        warn("--otel-collector-endpoint: traces need an extra: pip install restow[tracing]")
+    except (OSError, ValueError) as error:
+        warn(f"failed to create tracer provider: {error}; there are no traces")
+    return NoTracing()

@@ -1,1 +1,0 @@
-"""What a running restow is made of: settings, logs, traces, the loop."""
