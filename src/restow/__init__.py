@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from restow import errors as errors
     from restow.api.applying import Applied as Applied
     from restow.api.clusters import Cluster as Cluster
-    from restow.api.clusters import NodeSummary as NodeSummary
-    from restow.api.clusters import PodSummary as PodSummary
     from restow.api.explanations import Explanation as Explanation
     from restow.api.plans import Plan as Plan
     from restow.api.rows import Rows as Rows
     from restow.api.schedules import Schedule as Schedule
     from restow.api.simulations import Simulation as Simulation
+    from restow.api.summaries import NodeSummary as NodeSummary
+    from restow.api.summaries import PodSummary as PodSummary
 
 __version__ = "0.1.0"
 
@@ -35,9 +35,9 @@ _HOMES = {
     "Applied": "restow.api.applying",
     "Cluster": "restow.api.clusters",
     "Explanation": "restow.api.explanations",
-    "NodeSummary": "restow.api.clusters",
+    "NodeSummary": "restow.api.summaries",
     "Plan": "restow.api.plans",
-    "PodSummary": "restow.api.clusters",
+    "PodSummary": "restow.api.summaries",
     "Rows": "restow.api.rows",
     "Schedule": "restow.api.schedules",
     "Simulation": "restow.api.simulations",

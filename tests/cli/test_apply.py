@@ -37,7 +37,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         nothing = apply_result((), plan="", plan_generated_at="", dry_run=False, interrupted=False, seconds=0.0)
         return ApplyOutcome(nothing, is_kept=True)
 
-    monkeypatch.setattr(applying.Session, "run", run)
+    monkeypatch.setattr(applying.ApplySession, "run", run)
     return asked
 
 

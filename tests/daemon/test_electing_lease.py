@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from daemon.test_electing import Store, clock
 
+from daemon.test_electing import Store, clock
 from restow.client.errors import Unreachable
 from restow.client.leader_election import Election
 from restow.client.leadership import Permit

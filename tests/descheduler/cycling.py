@@ -15,7 +15,7 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client.leadership import Permit, always
 from restow.descheduler.cycles import Cycles
-from restow.descheduler.tracing import NoTracing
+from restow.descheduler.spans import NoTracing
 from restow.descheduling.limits import PriorEviction
 from restow.executing.deciding import CycleRules
 from restow.executing.memory import EvictionHistory

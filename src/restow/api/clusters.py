@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from restow.api.plans import Plan
     from restow.api.schedules import Schedule
     from restow.api.simulations import Simulation
+    from restow.api.summaries import NodeSummary, PodSummary
     from restow.application.clusters import LoadedCluster
     from restow.application.feedback import Collected
     from restow.application.named_files import NamedFile
@@ -48,37 +49,6 @@ _PODS: Final[Columns] = {
     "owner": ("text", lambda pod: pod.owner),
     "priority": ("integer", lambda pod: pod.priority),
 }
-
-
-@dataclass(slots=True, frozen=True)
-class NodeSummary:
-    """A node: what it offers, and what the pods on it request."""
-
-    name: str
-    ready: bool
-    unschedulable: bool
-    cpu_milli: int
-    cpu_requested_milli: int
-    memory_bytes: int
-    memory_requested_bytes: int
-    #: How many pods are on it that have not ended.
-    pods: int
-
-
-@dataclass(slots=True, frozen=True)
-class PodSummary:
-    """A pod: where it is, what it requests, and what it belongs to."""
-
-    namespace: str
-    name: str
-    #: None while it waits.
-    node: str | None
-    phase: str
-    cpu_requested_milli: int
-    memory_requested_bytes: int
-    #: Such as Deployment/web; None for a pod on its own.
-    owner: str | None
-    priority: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)

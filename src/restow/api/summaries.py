@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
-from restow.api.clusters import NodeSummary, PodSummary
+from dataclasses import dataclass
+
 from restow.cluster.owners import workload_of
 from restow.cluster.pod_values import Phase
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
+
+
+@dataclass(slots=True, frozen=True)
+class NodeSummary:
+    """A node: what it offers, and what the pods on it request."""
+
+    name: str
+    ready: bool
+    unschedulable: bool
+    cpu_milli: int
+    cpu_requested_milli: int
+    memory_bytes: int
+    memory_requested_bytes: int
+    #: How many pods are on it that have not ended.
+    pods: int
+
+
+@dataclass(slots=True, frozen=True)
+class PodSummary:
+    """A pod: where it is, what it requests, and what it belongs to."""
+
+    namespace: str
+    name: str
+    #: None while it waits.
+    node: str | None
+    phase: str
+    cpu_requested_milli: int
+    memory_requested_bytes: int
+    #: Such as Deployment/web; None for a pod on its own.
+    owner: str | None
+    priority: int
 
 
 def nodes_of(cluster: ClusterSnapshot) -> list[NodeSummary]:

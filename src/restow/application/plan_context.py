@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from restow.application.clusters import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.application.feedback import Feedback
 from restow.application.missing_usage import scores_by_usage, unmeasured_nodes
 from restow.application.named_files import NamedFile
-from restow.application.policies import PolicyFile, asked_policy, read_scheduler_config
+from restow.application.policies import PolicyFile, read_policy_file, read_scheduler_config
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import decided, placement_of, steering_of
 from restow.errors import InputError, problem_lines
@@ -16,7 +18,7 @@ from restow.installed_packages import UnusablePackageError
 from restow.kube.timestamps import SECOND, format_time
 from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import PROMETHEUS, Policy
+from restow.policies.policy import PROMETHEUS, Policy, collects_kubernetes_metrics
 from restow.policies.usage_section import queries_of
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.configuration.profiles import SchedulerProfile
@@ -35,6 +37,16 @@ class PlanRequest:
     fallbacks: Fallbacks = field(default_factory=Fallbacks)
     #: A file whose policy depends on the cluster; ``policy`` is None then.
     kubedescheduler: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class AskedPolicy:
+    """A policy that may depend on a cluster which has not been read yet."""
+
+    #: Whether it asks for what metrics.k8s.io serves.
+    collects_usage: bool
+    #: The policy in a cluster; InputError where there is none.
+    of: Callable[[ClusterSnapshot], PolicyFile]
 
 
 @dataclass(slots=True, frozen=True)
@@ -64,6 +76,30 @@ class PlanContext:
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{self.policy.name}: {error}") from error
+
+
+def asked_policy(
+    policy: NamedFile | None, kubedescheduler: str | None, fallbacks: Fallbacks, feedback: Feedback
+) -> AskedPolicy:
+    """Read the file that was named, or the bundled policy, and report its warnings; InputError where it is refused."""
+    if kubedescheduler is None:
+        file = read_policy_file(policy, fallbacks)
+        feedback.warn(problem_lines(file.loaded.warnings))
+        return AskedPolicy(collects_kubernetes_metrics(file.loaded.policy), lambda _: file)
+    if policy is not None or fallbacks != Fallbacks():
+        raise InputError(f"--kubedescheduler says what the policy is; leave {_other_says(policy)} out")
+
+    from restow.application.kubedescheduler import policy_in, read_kubedescheduler
+
+    resource = read_kubedescheduler(kubedescheduler)
+    # What utilization goes by is what pods request, or Prometheus.
+    return AskedPolicy(collects_usage=False, of=lambda cluster: policy_in(cluster, resource, kubedescheduler, feedback))
+
+
+def _other_says(policy: NamedFile | None) -> str:
+    """What else would say what the policy is."""
+    flags = "--node-selector, --max-pods-to-evict-per-node and --evict-local-storage-pods"
+    return flags if policy is None else "--policy-config-file"
 
 
 def plan_context(plan_request: PlanRequest, feedback: Feedback) -> PlanContext:

@@ -10,18 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 
-from restow.application.feedback import Feedback
 from restow.application.named_files import NamedFile, file_bytes, file_name
-from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.document import Document
 from restow.documents.findings import Finding
-from restow.errors import InputError, problem_lines
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, convert_policy, load_strictly
-from restow.policies.policy import collects_kubernetes_metrics
 from restow.policies.schema import Plugins
 from restow.policies.understood import understood
 from restow.policies.usage_sources import UsageSources
@@ -47,16 +43,6 @@ class PolicyFile:
     loaded: LoadedPolicy
 
 
-@dataclass(slots=True, frozen=True)
-class AskedPolicy:
-    """A policy that may depend on a cluster which has not been read yet."""
-
-    #: Whether it asks for what metrics.k8s.io serves.
-    collects_usage: bool
-    #: The policy in a cluster; InputError where there is none.
-    of: Callable[[ClusterSnapshot], PolicyFile]
-
-
 def read_policy_file(path: NamedFile | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
     text = files("restow.application").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
@@ -77,30 +63,6 @@ def policy_view(file: PolicyFile) -> PolicyView:
     balancing = [name for profile in policy.profiles for name in profile.balance]
     strategies = tuple(dict.fromkeys([*descheduling, *balancing]))
     return PolicyView(file.name, file.bundled, strategies, partial(understood, file.document, policy))
-
-
-def asked_policy(
-    policy: NamedFile | None, kubedescheduler: str | None, fallbacks: Fallbacks, feedback: Feedback
-) -> AskedPolicy:
-    """Read the file that was named, or the bundled policy, and report its warnings; InputError where it is refused."""
-    if kubedescheduler is None:
-        file = read_policy_file(policy, fallbacks)
-        feedback.warn(problem_lines(file.loaded.warnings))
-        return AskedPolicy(collects_kubernetes_metrics(file.loaded.policy), lambda _: file)
-    if policy is not None or fallbacks != Fallbacks():
-        raise InputError(f"--kubedescheduler says what the policy is; leave {_other_says(policy)} out")
-
-    from restow.application.kubedescheduler import policy_in, read_kubedescheduler
-
-    resource = read_kubedescheduler(kubedescheduler)
-    # What utilization goes by is what pods request, or Prometheus.
-    return AskedPolicy(collects_usage=False, of=lambda cluster: policy_in(cluster, resource, kubedescheduler, feedback))
-
-
-def _other_says(policy: NamedFile | None) -> str:
-    """What else would say what the policy is."""
-    flags = "--node-selector, --max-pods-to-evict-per-node and --evict-local-storage-pods"
-    return flags if policy is None else "--policy-config-file"
 
 
 def read_scheduler_config(path: NamedFile | None) -> SchedulerConfiguration:

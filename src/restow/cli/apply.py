@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -99,6 +98,8 @@ def apply(
 
 def _apply(request: ApplyRequest, output: Literal["table", "json"], *, yes: bool) -> int:
     """Apply the plan and print the result; returns the exit status."""
+    import asyncio
+
     from restow.application import applying
     from restow.cli.apply_audience import TerminalAudience
     from restow.cli.output import write_bytes

@@ -30,7 +30,7 @@ from restow.descheduler.fences import fenced
 from restow.descheduler.offering import UNSTEERED, Choice, Offer
 from restow.descheduler.publishing import Publish
 from restow.descheduler.reporter import Reporter
-from restow.descheduler.tracing import CYCLE, PROFILES, Tracing
+from restow.descheduler.spans import CYCLE, PROFILES, Tracing
 from restow.descheduler.usage_changes import UsageChanges
 from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.executing.dry_running import DryRun

@@ -31,8 +31,9 @@ from restow.descheduler.offering import Offer
 from restow.descheduler.publishing import Publish, publishing
 from restow.descheduler.recording import TracedEvictions, recording
 from restow.descheduler.settings import Settings
+from restow.descheduler.spans import RUN, Tracing
 from restow.descheduler.steering import releasing, steering
-from restow.descheduler.tracing import RUN, Tracing, tracing_of
+from restow.descheduler.tracing import tracing_of
 from restow.descheduler.version_skew import check_version
 from restow.descheduler.webhook import Webhook, informed
 from restow.errors import ClientError

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 from restow.descheduler.settings import TracesSettings
-from restow.descheduler.tracing import Attribute, Span
+from restow.descheduler.spans import Attribute, Span
 
 _TRACER: Final = "sigs.k8s.io/descheduler"
 #: How long the last spans may take to be sent at the end.

@@ -13,7 +13,7 @@ from restow.client.events import EventRecorder, Loss
 from restow.client.transport import Api
 from restow.daemon.logs import Log
 from restow.descheduler.reporter import CONTROLLER
-from restow.descheduler.tracing import EVICTION, Tracing
+from restow.descheduler.spans import EVICTION, Tracing
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 

@@ -1,59 +1,15 @@
-"""Spans of cycles, strategies and evictions, for a collector that speaks OpenTelemetry's protocol.
+"""Tracing as it was asked for: with a collector that speaks OpenTelemetry's protocol, or none.
 
-Without a collector nothing is imported and a span costs a call. Tracing is never a reason to stop:
-what keeps it from working is said in a sentence, and there are no traces. The provider is this object's own; the global
-one stays as it is. Source: Descheduler 0.36, pkg/tracing; the names of spans and attributes are its.
+Without a collector nothing is imported. Tracing is never a reason to stop: what keeps it from working is said in a sentence,
+and there are no traces. The provider is this object's own; the global one stays as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Final, Protocol
 
 from restow.descheduler.settings import TracesSettings
-
-#: Names of spans, from the outside in; a strategy's is its own.
-RUN: Final = "Run"
-CYCLE: Final = "runDeschedulerLoop"
-PROFILES: Final = "runProfiles"
-EVICTION: Final = "EvictPod"
-
-Attribute = str | int | float | bool
-
-
-class Span(Protocol):
-    """What is going on."""
-
-    def happened(self, event: str, **attributes: Attribute) -> None:
-        """Note an event, such as a failure."""
-        ...
-
-
-class Tracing(Protocol):
-    """Makes spans, each within the one that is open."""
-
-    def span(self, name: str, **attributes: Attribute) -> AbstractContextManager[Span]:
-        """Return a span that lasts as long as its block."""
-        ...
-
-    def close(self) -> None:
-        """Send what was not sent yet."""
-        ...
-
-
-class NoTracing:
-    """Records nothing."""
-
-    def span(self, name: str, **attributes: Attribute) -> AbstractContextManager[Span]:  # noqa: ARG002 - the protocol's
-        """Return a span that is not recorded."""
-        return nullcontext(self)
-
-    def happened(self, event: str, **attributes: Attribute) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
+from restow.descheduler.spans import NoTracing, Tracing
 
 
 def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> Tracing:
