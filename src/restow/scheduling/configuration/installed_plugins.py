@@ -46,7 +46,7 @@ def _problem(name: str, plugin: SchedulerPlugin) -> str:
     if elsewhere or not plugin.points:
         return f"must run at some of the points {', '.join(POINTS)} and at no other, such as {elsewhere or 'none'}"
     if plugin.args is not None and not (isinstance(plugin.args, type) and issubclass(plugin.args, SchedulerPluginArgs)):
-        return "has args that are no subclass of restow.scheduling.framework.declaration.PluginArgs"
+        return "has args that are no subclass of restow.plugins.SchedulerPluginArgs"
     if set(plugin.points) != {"postFilter"} and plugin.make is None:
         return "has no make, which makes what filters and scores"
     if ("postFilter" in plugin.points) != (plugin.make_post_filter is not None):
