@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -189,3 +190,11 @@ class TestSimulate:
         ran = restow("simulate", "-f", "s.yaml")
         assert ran.err.startswith("s.yaml:6: events[0].drain: there is no node/n9 when this happens")
         assert "10m  did not happen: events[0]: there is no node n9" in ran.out
+
+
+def test_a_stateful_set_from_a_file_without_a_template_does_not_keep_a_run_from_ending(restow):
+    """The API server refuses one whose selector does not match its template; the revisions of this one were endless."""
+    cluster = Path(__file__).parents[2] / "examples" / "clusters" / "database.yaml"
+    ran = restow("simulate", "-f", str(cluster), "--until", "stable", "-o", "json")
+    assert (ran.status, ran.err) == (0, "")
+    assert json.loads(ran.out)["summary"]["quietAfterSeconds"] is not None

@@ -53,9 +53,11 @@ def revisions_of(store: Store, controller: Any) -> list[ControllerRevision]:
 def current_revision(store: Store, kind: str, controller: Any, selector: Selector) -> ControllerRevision:
     """The revision of the template that a controller has now, which is the last one from now on.
 
-    Orphaned revisions that ``selector`` matches are the controller's too.
+    Orphaned revisions that ``selector`` matches are the controller's too. A controller from a file may have a template that
+    its selector does not match, which the API server refuses: it would release each revision and create the next, for ever.
     """
-    claim(store, kind, controller, selector, _KIND)
+    if selector.matches(controller.spec.template.metadata.labels or {}):
+        claim(store, kind, controller, selector, _KIND)
     known = revisions_of(store, controller)
     last = known[-1].revision if known else 0
     for each in known:
