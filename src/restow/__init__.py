@@ -14,9 +14,12 @@ loaded when they are used, so that the import itself takes no time.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+#: Importing it from typing would take longer than all the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from restow import errors as errors
     from restow.api.applying import Applied as Applied
     from restow.api.clusters import Cluster as Cluster

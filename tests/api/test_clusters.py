@@ -147,7 +147,7 @@ def test_the_import_takes_no_time_and_needs_nothing() -> None:
     program = "import sys, restow; assert restow.__version__; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert {name.partition(".")[0] for name in found}.isdisjoint(
-        {"numpy", "msgspec", "yaml", "rich", "aiohttp", "asyncio"}
+        {"numpy", "msgspec", "yaml", "rich", "aiohttp", "asyncio", "typing"}
     )
 
 
