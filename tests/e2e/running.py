@@ -21,6 +21,7 @@ import signal
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -245,10 +246,11 @@ class Descheduler:
         return int(found[1]) * _KIB
 
     def _told(self) -> dict[str, Any]:
-        if not self._record.exists():
-            return {}
-        told: dict[str, Any] = json.loads(self._record.read_text())
-        return told
+        # A start removes it, and others look meanwhile.
+        with suppress(FileNotFoundError):
+            told: dict[str, Any] = json.loads(self._record.read_text())
+            return told
+        return {}
 
 
 def write_yaml(file: Path, policy: Policy) -> Path:
