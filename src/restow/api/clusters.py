@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import weakref
 from collections.abc import Mapping
@@ -86,6 +85,8 @@ class Cluster:
     @classmethod
     async def live_async(cls, *, context: str | None = None, kubeconfig: str | None = None) -> Cluster:
         """As ``live``, without holding up the event loop of the caller."""
+        import asyncio
+
         return await asyncio.to_thread(partial(cls.live, context=context, kubeconfig=kubeconfig))
 
     @classmethod
@@ -151,6 +152,8 @@ class Cluster:
 
     async def plan_async(self, policy: Document | None = None, **options: Any) -> Plan:
         """As ``plan``, without holding up the event loop: a policy may ask Prometheus, and a large plan takes seconds."""
+        import asyncio
+
         return await asyncio.to_thread(partial(self.plan, policy, **options))
 
     def schedule(

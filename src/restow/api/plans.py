@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from restow.api.rows import Columns, Rows
@@ -43,7 +41,6 @@ _REFUSALS: Final[Columns] = {
     "profile": ("text", lambda refusal: refusal.profile),
     "uid": ("text", lambda refusal: refusal.pod.uid),
 }
-_FRAME: Final = '<iframe srcdoc="{}" style="width: 100%; height: 32em; border: 1px solid #ccc"></iframe>'
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -104,6 +101,8 @@ class Plan:
 
     async def apply_async(self, *, dry_run: bool = False, lease: str | None = "kube-system/descheduler") -> Applied:
         """As ``apply``, in the event loop of the caller."""
+        import asyncio
+
         from restow.api.applying import applied
 
         return await applied(self._planned, await asyncio.to_thread(self.to_json), dry_run=dry_run, lease=lease)
@@ -135,4 +134,6 @@ class Plan:
         return f"<Plan: {headline(self._planned.plan)}; {len(self.refusals):,} refusals{more}>"
 
     def _repr_html_(self) -> str:
-        return _FRAME.format(escape(self.to_html()))
+        from restow.reporting.html.frame import embedded
+
+        return embedded(self.to_html())

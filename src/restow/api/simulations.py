@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -41,7 +40,6 @@ _EVICTIONS: Final[Columns] = {
     "replacement_node": ("text", lambda each: each.replacement_node),
     "again": ("flag", lambda each: each.again),
 }
-_FRAME: Final = '<iframe srcdoc="{}" style="width: 100%; height: 32em; border: 1px solid #ccc"></iframe>'
 
 
 @dataclass(slots=True, frozen=True, repr=False)
@@ -92,7 +90,9 @@ class Simulation:
         )
 
     def _repr_html_(self) -> str:
-        return _FRAME.format(escape(self.to_html()))
+        from restow.reporting.html.frame import embedded
+
+        return embedded(self.to_html())
 
 
 def simulated(

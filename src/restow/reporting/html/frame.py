@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from hashlib import sha256
+from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -66,3 +67,8 @@ def _meta(title: str, style: str, script: str) -> tuple[Markup, ...]:
 
 def _hash(source: str) -> str:
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
+
+
+def embedded(page: str) -> str:
+    """Return a whole page as an element of another one, such as a notebook's; neither styles the other."""
+    return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 32em; border: 1px solid #ccc"></iframe>'
