@@ -17,9 +17,9 @@ READERS = {
     "client/exec_plugin.py": "credentials say when they end",
     "client/leader_election.py": "written into the lease for people; nobody compares it",
     "client/oidc.py": "tokens say when they end",
-    "client/server_time.py": "until the API server has said what time it is",
-    "pressure/loop.py": "from where a clock that nobody sets goes on",
-    "daemon/https.py": "the name of a certificate",
+    "client/server.py": "until the API server has said what time it is",
+    "pressure/daemon.py": "from where a clock that nobody sets goes on",
+    "daemon/connecting.py": "the name of a certificate",
     "daemon/logs.py": "when a line was written",
     "serving/certificate.py": "from when on a certificate is valid",
 }

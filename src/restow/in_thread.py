@@ -1,4 +1,4 @@
-"""Computations in threads of their own, so that the event loop stays responsive.
+"""Computations in threads of their own, so that the event loop stays responsive; and requests in a loop of their own.
 
 ``asyncio.to_thread`` waits for its threads when the loop ends; this does not. A descheduler that is stopped while it
 decides loses nothing, and the kubelet grants only half a minute. A thread cannot be ended, though: one that never
@@ -8,10 +8,11 @@ finishes costs half of its process's CPU time until the process exits.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -51,3 +52,13 @@ async def in_thread(compute: Callable[[], T], seconds: float) -> T:
     if not done:
         raise EndlessError(f"a decision did not finish within {seconds:.0f} s")
     return answer.result()
+
+
+def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Return or raise what a coroutine does, for callers that are not asynchronous, also where a loop runs (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="restow") as thread:
+        return thread.submit(asyncio.run, work).result()

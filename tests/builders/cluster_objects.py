@@ -82,13 +82,14 @@ def a_storage_class(name: str, *, provisioner: str = "csi.example.com", binding:
     }
 
 
-def node_metrics(name: str, *, cpu: str = "0", memory: str = "0") -> Object:
-    """What a node uses, as metrics.k8s.io reports it."""
+def node_metrics(name: str, *, cpu: str = "0", memory: str = "0", timestamp: str | None = None) -> Object:
+    """What a node uses, as metrics.k8s.io reports it; ``timestamp`` is when it was measured."""
     return {
         "apiVersion": "metrics.k8s.io/v1beta1",
         "kind": "NodeMetrics",
         "metadata": {"name": name},
         "usage": {"cpu": cpu, "memory": memory},
+        **present(timestamp=timestamp),
     }
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from restow.reporting.comparison_document import Comparison, ComparisonMetadata
-from restow.reporting.comparison_result import comparison
-from restow.simulating.scenarios.futures import Future
+from restow.reporting.comparison_result import Comparison, ComparisonMetadata, comparison
+from restow.simulating.scenarios.running import Future
 
 
 def a_future(seed: int, **numbers: float | None) -> Future:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from restow import installed_packages
-from restow.scheduling.configuration import installed_plugins
+from restow.scheduling.configuration import registry
 from restow.workloads import groups
 
 
@@ -42,4 +42,4 @@ def offering(name: str, offered: object) -> SimpleNamespace:
 def forget_packages() -> None:
     """Let restow look again which packages are installed."""
     installed_packages.installed.cache_clear()
-    installed_plugins.plugin_of_a_package.cache_clear()
+    registry.plugin_of_a_package.cache_clear()

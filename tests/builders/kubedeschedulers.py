@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from restow.operator.facts import Facts, Installation, PrometheusRoute
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE, KubeDescheduler
+from restow.operator.resource import NAMESPACE, KubeDescheduler, resource_of
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "kubedeschedulers").glob("*.yaml"))
 #: The protected namespaces of OPENSHIFT, in the order of a policy.

@@ -17,11 +17,10 @@ from urllib.parse import unquote
 from builders.json_patches import patched_taints
 from builders.metadata import Object
 from restow.client.errors import BadRequest, NotFound, ServerTrouble
-from restow.client.leadership import Permit
 from restow.client.resources import RESOURCES
-from restow.client.transport import Call
-from restow.operator.inventory import DEFINITIONS
+from restow.client.transport import Call, Permit
 from restow.operator.objects import KUBEDESCHEDULERS, WRITTEN
+from restow.operator.uninstalling import DEFINITIONS
 
 T = TypeVar("T")
 #: The last part of the path of a list.

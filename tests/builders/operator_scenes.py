@@ -16,7 +16,7 @@ from typing import Any
 from builders import Object
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi, failing_from
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.daemon.logs import Log
 from restow.operator.applying import Writing
 from restow.operator.facts import Installation

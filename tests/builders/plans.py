@@ -21,7 +21,7 @@ from restow.descheduling.plan import (
     Utilisation,
 )
 from restow.policies.codes import Certainty, Placement, Stage
-from restow.reporting.report import PolicyView, Report
+from restow.reporting.forms import PolicyView, Report
 
 GI = 1024**3
 

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from restow.descheduling.registry import plugins
-from restow.documents.writing import write_yaml
+from restow.documents.yaml_text import write_yaml
 
 Policy = dict[str, Any]
 

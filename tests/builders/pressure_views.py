@@ -8,10 +8,10 @@ from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
+from restow.pressure.monitoring import PressureView
 from restow.pressure.nodes import MarkedNode, NodeMetadata
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria, History, assess, positions_among
-from restow.pressure.view import PressureView
 
 RULES = (
     Rule("cpu", '1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m]))', 0.8, clear=0.6),

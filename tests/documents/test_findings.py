@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from restow.documents.findings import Issue, to_findings
+from restow.documents.document import to_findings
+from restow.documents.findings import Issue
 from restow.kube.excerpts import LONGEST
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.documents.document import DocumentKind, read_document
-from restow.documents.writing import write_yaml
+from restow.documents.yaml_text import write_yaml
 
 KIND = DocumentKind("a file", "a key")
 WORDS = st.sampled_from(

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from restow.kube.kinds import API_VERSIONS
+from restow.kube.objects import API_VERSIONS
 from restow.kube.old_versions import CONVERSIONS, conversion_note, convert
 
 NO_LIMIT = 2**31 - 1

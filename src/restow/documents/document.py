@@ -7,14 +7,16 @@ more than any configuration holds is refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from restow.documents.findings import Issue, Path, path_text
+from restow.documents.findings import DocumentError, Finding, Issue, Path, path_text
 from restow.documents.json_text import read_json
 from restow.documents.nodes import ListNode, MapNode, Node, ScalarNode, Source
 from restow.documents.yaml_text import read_yaml
 from restow.errors import InputError
+from restow.kube.excerpts import abridged
 
 #: More than any configuration, with all aliases expanded; keeps a hostile file from exhausting memory and time.
 MAX_VALUES = 100_000
@@ -56,6 +58,26 @@ class Document:
     def place(self, path: Path) -> str:
         """Return the path as people write it, from the top of the file."""
         return ".".join(filter(None, (self.inside, path_text(path))))
+
+
+def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
+    """Return the issues, each once, with the file's name, lines and fields."""
+    return [
+        Finding(
+            file=document.filename,
+            line=document.line(issue.path),
+            severity=issue.severity,
+            path=document.place(issue.path),
+            message=abridged(issue.message),
+            hint=issue.hint,
+        )
+        for issue in dict.fromkeys(issues)
+    ]
+
+
+def refusal(document: Document, errors: Iterable[Issue]) -> DocumentError:
+    """Return the exception that names every error, one a line."""
+    return DocumentError(*to_findings(document, errors))
 
 
 def read_document(text: bytes, filename: str, kind: DocumentKind) -> Document:

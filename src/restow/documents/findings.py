@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from restow.errors import InputError
-from restow.kube.excerpts import abridged, excerpt
-
-if TYPE_CHECKING:
-    from restow.documents.document import Document
+from restow.kube.excerpts import excerpt
 
 #: Keys and indexes from the top of a document.
 Path = tuple[str | int, ...]
@@ -76,26 +73,6 @@ def path_text(path: Path) -> str:
     return "".join(steps).removeprefix(".")
 
 
-def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
-    """Return the issues, each once, with the file's name, lines and fields."""
-    return [
-        Finding(
-            file=document.filename,
-            line=document.line(issue.path),
-            severity=issue.severity,
-            path=document.place(issue.path),
-            message=abridged(issue.message),
-            hint=issue.hint,
-        )
-        for issue in dict.fromkeys(issues)
-    ]
-
-
 def errors_in(issues: Iterable[Issue]) -> list[Issue]:
     """Return the issues for which a file is refused."""
     return [issue for issue in issues if issue.severity == "error"]
-
-
-def refusal(document: Document, errors: Iterable[Issue]) -> DocumentError:
-    """Return the exception that names every error, one a line."""
-    return DocumentError(*to_findings(document, errors))

@@ -1,7 +1,8 @@
-"""YAML text to trees of values with lines, as the Go programs understand it.
+"""YAML text to trees of values with lines, and plain data to YAML, as the Go programs understand both.
 
-The event stream of libyaml is read directly: it has the lines and the anchors, its depth and size are bounded
-(``documents.yaml_text``), and the meaning of scalars stays ours (``documents.nodes``).
+libyaml's event stream is read directly: it has the lines and the anchors, its depth and size are bounded here, and the
+meaning of scalars stays ours (``documents.nodes``). Go reads more words as booleans and numbers than PyYAML (``y``,
+``0o7``), so text that either would misread is written in quotes.
 """
 
 from __future__ import annotations
@@ -220,3 +221,30 @@ def _alias(document: _Document, event: Any, source: Source) -> int:
 
 def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Writes mappings in their own order, lists indented, and never an alias."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    # A text of several lines is a file inside the document; it stays readable as a block.
+    style = "|" if "\n" in text else None if isinstance(resolve(text), str) else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def write_yaml(document: dict[str, Any]) -> str:
+    """Return a document of plain data as YAML that a terminal shows as it is."""
+    text = _dumped(document, allow_unicode=True)
+    # PyYAML leaves marks that reorder a line as they are; then everything beyond ASCII is escaped.
+    return text if text.replace("\n", "").isprintable() else _dumped(document, allow_unicode=False)
+
+
+def _dumped(document: dict[str, Any], *, allow_unicode: bool) -> str:
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=100))

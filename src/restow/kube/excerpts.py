@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-from restow.redaction import without_secrets
+from restow.plain_text import without_secrets
 
 #: Characters of a value that a message quotes.
 LONGEST = 200

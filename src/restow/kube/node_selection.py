@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from restow.kube.field_errors import aggregate, invalid, not_supported
-from restow.kube.label_syntax import Operator, requirement_problems
 from restow.kube.labels import Requirement
+from restow.kube.validation import Operator, aggregate, invalid, not_supported, requirement_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from restow.kube.label_syntax import parse_canonical_integer
+from restow.kube.numbers import parse_canonical_integer
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

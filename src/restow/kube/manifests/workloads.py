@@ -1,4 +1,4 @@
-"""ReplicaSet, ReplicationController, StatefulSet, DaemonSet and ControllerRevision, with templates and statuses."""
+"""Controllers, Jobs and CronJobs among them, with templates, statuses and revisions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from restow.kube.manifests.metadata import Metadata, PodTemplate
-from restow.kube.objects import Condition, Int32, Int64, LabelSelector
+from restow.kube.manifests.cluster_objects import Metadata, PodTemplate
+from restow.kube.objects import Condition, Int32, Int64, LabelSelector, OwnerReference, SuccessPolicy
+from restow.kube.objects import workloads as read
 from restow.kube.objects.workloads import WorkloadSpec
 
 
 class ReplicaSetSpec(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Spec of a ReplicaSet."""
-
     replicas: Int32 = 1
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
@@ -32,8 +31,6 @@ class ReplicaSetStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class ReplicaSet(Struct, frozen=True, omit_defaults=True):
-    """An apps/v1 ReplicaSet."""
-
     metadata: Metadata = Metadata()
     spec: ReplicaSetSpec = ReplicaSetSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
@@ -49,8 +46,6 @@ class ReplicationControllerSpec(Struct, frozen=True, rename="camel", omit_defaul
 
 
 class ReplicationController(Struct, frozen=True, omit_defaults=True):
-    """A v1 ReplicationController."""
-
     metadata: Metadata = Metadata()
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
@@ -72,8 +67,6 @@ class UpdateStrategy(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class StatefulSetSpec(WorkloadSpec, frozen=True, rename="camel", omit_defaults=True):
-    """Spec of a StatefulSet."""
-
     min_ready_seconds: Int32 = 0
     template: PodTemplate = PodTemplate()  # type: ignore[assignment]  # whole, not what decisions read
     update_strategy: UpdateStrategy = UpdateStrategy()  # type: ignore[assignment]
@@ -83,8 +76,6 @@ class StatefulSetSpec(WorkloadSpec, frozen=True, rename="camel", omit_defaults=T
 
 
 class StatefulSetStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Status of a StatefulSet."""
-
     replicas: Int32 = 0
     ready_replicas: Int32 = 0
     available_replicas: Int32 = 0
@@ -96,16 +87,12 @@ class StatefulSetStatus(Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class StatefulSet(Struct, frozen=True, omit_defaults=True):
-    """An apps/v1 StatefulSet."""
-
     metadata: Metadata = Metadata()
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
 
 
 class DaemonSetSpec(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Spec of a DaemonSet."""
-
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
     template: PodTemplate = PodTemplate()
@@ -114,8 +101,6 @@ class DaemonSetSpec(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class DaemonSetStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Status of a DaemonSet."""
-
     current_number_scheduled: Int32 = 0
     desired_number_scheduled: Int32 = 0
     number_misscheduled: Int32 = 0
@@ -127,8 +112,6 @@ class DaemonSetStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class DaemonSet(Struct, frozen=True, omit_defaults=True):
-    """An apps/v1 DaemonSet."""
-
     metadata: Metadata = Metadata()
     spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()
@@ -152,3 +135,108 @@ class ControllerRevision(Struct, frozen=True, omit_defaults=True):
     metadata: Metadata = Metadata()
     data: RevisionData = RevisionData()
     revision: Int64 = 0
+
+
+class RollingUpdateDeployment(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """``rollingUpdate`` of a Deployment: counts or percentages."""
+
+    max_surge: Int32 | str = "25%"
+    max_unavailable: Int32 | str = "25%"
+
+
+class DeploymentStrategy(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """``strategy`` of a Deployment."""
+
+    type: str = "RollingUpdate"
+    rolling_update: RollingUpdateDeployment | None = None
+
+
+class DeploymentSpec(Struct, frozen=True, rename="camel", omit_defaults=True):
+    replicas: Int32 = 1
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+    strategy: DeploymentStrategy = DeploymentStrategy()
+    min_ready_seconds: Int32 = 0
+    revision_history_limit: Int32 = 10
+    paused: bool = False
+    progress_deadline_seconds: Int32 = 600
+
+
+class DeploymentCondition(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A condition of a Deployment."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    last_update_time: str | None = None
+    last_transition_time: str | None = None
+
+
+class DeploymentStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
+    replicas: Int32 = 0
+    updated_replicas: Int32 = 0
+    ready_replicas: Int32 = 0
+    available_replicas: Int32 = 0
+    unavailable_replicas: Int32 = 0
+    observed_generation: Int64 = 0
+    conditions: tuple[DeploymentCondition, ...] | None = None
+
+
+class Deployment(Struct, frozen=True, omit_defaults=True):
+    metadata: Metadata = Metadata()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class JobSpec(read.JobSpec, frozen=True, rename="camel", omit_defaults=True):
+    template: PodTemplate = PodTemplate()  # type: ignore[assignment]  # whole, not what decisions read
+    selector: LabelSelector | None = None
+    manual_selector: bool = False
+    active_deadline_seconds: Int64 | None = None
+    ttl_seconds_after_finished: Int32 | None = None
+    max_failed_indexes: Int32 | None = None
+    success_policy: SuccessPolicy | None = None
+
+
+class JobStatus(read.JobStatus, frozen=True, rename="camel", omit_defaults=True):
+    active: Int32 = 0
+    ready: Int32 = 0
+    terminating: Int32 = 0
+    start_time: str | None = None
+    completion_time: str | None = None
+
+
+class Job(Struct, frozen=True, omit_defaults=True):
+    metadata: Metadata = Metadata()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class JobTemplate(Struct, frozen=True, omit_defaults=True):
+    """What the Jobs of a CronJob are made of."""
+
+    metadata: Metadata = Metadata()
+    spec: JobSpec = JobSpec()
+
+
+class CronJobSpec(Struct, frozen=True, rename="camel", omit_defaults=True):
+    schedule: str = ""
+    time_zone: str | None = None
+    starting_deadline_seconds: Int64 | None = None
+    concurrency_policy: str = "Allow"
+    suspend: bool = False
+    job_template: JobTemplate = JobTemplate()
+    successful_jobs_history_limit: Int32 = 3
+    failed_jobs_history_limit: Int32 = 1
+
+
+class CronJobStatus(Struct, frozen=True, rename="camel", omit_defaults=True):
+    active: tuple[OwnerReference, ...] | None = None
+    last_schedule_time: str | None = None
+    last_successful_time: str | None = None
+
+
+class CronJob(Struct, frozen=True, omit_defaults=True):
+    metadata: Metadata = Metadata()
+    spec: CronJobSpec = CronJobSpec()
+    status: CronJobStatus = CronJobStatus()

@@ -12,7 +12,28 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 
 from __future__ import annotations
 
-from restow.kube.objects.autoscaling import ContainerPolicy, VerticalPodAutoscaler
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from restow.kube.decoding import Unreadable
+from restow.kube.objects.cluster_objects import (
+    ConfigMap,
+    ContainerImage,
+    ContainerMetrics,
+    Namespace,
+    Node,
+    NodeMetrics,
+    NodeResourceTopology,
+    NodeStatus,
+    PodDisruptionBudget,
+    PodMetrics,
+    PriorityClass,
+    Taint,
+    UsageSeries,
+    VirtualMachineInstanceMigration,
+)
 from restow.kube.objects.metadata import (
     ABSENT,
     Annotations,
@@ -27,18 +48,6 @@ from restow.kube.objects.metadata import (
     OwnerReference,
     WireQuantity,
     decode_part,
-)
-from restow.kube.objects.namespaces import ConfigMap, Namespace, PodDisruptionBudget, PriorityClass
-from restow.kube.objects.nodes import (
-    ContainerImage,
-    ContainerMetrics,
-    Node,
-    NodeMetrics,
-    NodeResourceTopology,
-    NodeStatus,
-    PodMetrics,
-    Taint,
-    UsageSeries,
 )
 from restow.kube.objects.pods import (
     Affinity,
@@ -60,19 +69,11 @@ from restow.kube.objects.pods import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from restow.kube.objects.storage import (
+from restow.kube.objects.volumes import (
+    AWSElasticBlockStore,
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
-    StorageClass,
-    TopologySelectorTerm,
-    VolumeAttachment,
-)
-from restow.kube.objects.templates import ControllerRevision, PodTemplate, without_page
-from restow.kube.objects.unreadable import Unreadable
-from restow.kube.objects.virtual_machines import VirtualMachineInstanceMigration
-from restow.kube.objects.volumes import (
-    AWSElasticBlockStore,
     GCEPersistentDisk,
     ISCSIVolume,
     ObjectReference,
@@ -80,21 +81,32 @@ from restow.kube.objects.volumes import (
     PersistentVolumeClaim,
     PersistentVolumeClaimStatus,
     RBDVolume,
+    StorageClass,
+    TopologySelectorTerm,
     Volume,
+    VolumeAttachment,
 )
 from restow.kube.objects.workloads import (
+    ContainerPolicy,
+    ControllerRevision,
     Job,
     PodFailurePolicy,
     PodFailureRule,
+    PodTemplate,
     ReplicationController,
     Service,
     SuccessPolicy,
     SuccessRule,
+    VerticalPodAutoscaler,
     Workload,
+    without_page,
 )
 
 __all__ = [
     "ABSENT",
+    "API_VERSIONS",
+    "GROUPS",
+    "KINDS",
     "AWSElasticBlockStore",
     "Affinity",
     "Annotations",
@@ -169,3 +181,42 @@ __all__ = [
     "decode_part",
     "without_page",
 ]
+
+
+#: The kinds, their API versions, and what each decodes to.
+_ALL: Final[Mapping[str, tuple[str, type[Struct]]]] = {
+    "Node": ("v1", Node),
+    "Pod": ("v1", Pod),
+    "Namespace": ("v1", Namespace),
+    "PriorityClass": ("scheduling.k8s.io/v1", PriorityClass),
+    "PodDisruptionBudget": ("policy/v1", PodDisruptionBudget),
+    "ReplicaSet": ("apps/v1", Workload),
+    "Deployment": ("apps/v1", Workload),
+    "ReplicationController": ("v1", ReplicationController),
+    "StatefulSet": ("apps/v1", Workload),
+    "DaemonSet": ("apps/v1", Workload),
+    "Job": ("batch/v1", Job),
+    "CronJob": ("batch/v1", Workload),
+    "ControllerRevision": ("apps/v1", ControllerRevision),
+    "VerticalPodAutoscaler": ("autoscaling.k8s.io/v1", VerticalPodAutoscaler),
+    "Service": ("v1", Service),
+    "PersistentVolumeClaim": ("v1", PersistentVolumeClaim),
+    "PersistentVolume": ("v1", PersistentVolume),
+    "StorageClass": ("storage.k8s.io/v1", StorageClass),
+    "CSINode": ("storage.k8s.io/v1", CSINode),
+    "CSIDriver": ("storage.k8s.io/v1", CSIDriver),
+    "CSIStorageCapacity": ("storage.k8s.io/v1", CSIStorageCapacity),
+    "VolumeAttachment": ("storage.k8s.io/v1", VolumeAttachment),
+    "VirtualMachineInstanceMigration": ("kubevirt.io/v1", VirtualMachineInstanceMigration),
+    "NodeResourceTopology": ("topology.node.k8s.io/v1alpha2", NodeResourceTopology),
+    "NodeMetrics": ("metrics.k8s.io/v1beta1", NodeMetrics),
+    "PodMetrics": ("metrics.k8s.io/v1beta1", PodMetrics),
+    "UsageSeries": ("restow.dev/v1alpha1", UsageSeries),
+}
+
+KINDS: Final[Mapping[str, type[Struct]]] = {kind: struct for kind, (_, struct) in _ALL.items()}
+
+API_VERSIONS: Final[Mapping[str, str]] = {kind: version for kind, (version, _) in _ALL.items()}
+
+#: The API group of each kind; empty for the core group.
+GROUPS: Final[Mapping[str, str]] = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}

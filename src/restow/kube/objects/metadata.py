@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct, field
 
-from restow.kube import nulls
+from restow.kube import decoding
 
 #: A quantity as the API may write it; ``kube.quantity.parse_quantity`` makes it exact.
 WireQuantity = str | int | float
@@ -48,6 +48,8 @@ class Annotations(Struct, frozen=True, gc=False):
     template_generation: str | None = field(default=None, name="deprecated.daemonset.template.generation")
     #: Whether a Namespace lets its pods be evicted.
     eviction: str | None = field(default=None, name="restow.dev/eviction")
+    #: Which comes first when a pod of a workload, or of a Namespace, moves: its end or its replacement.
+    replacement: str | None = field(default=None, name="restow.dev/replacement")
     #: Whether Karpenter may disrupt a Node.
     do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
 
@@ -113,4 +115,4 @@ def decode_part(raw: bytes, part: type[T], default: T) -> T:
     """
     if not raw or raw == b"null":
         return default
-    return nulls.decode(msgspec.json.Decoder(part), raw)
+    return decoding.decode(msgspec.json.Decoder(part), raw)

@@ -1,10 +1,10 @@
-"""PersistentVolumeClaim and PersistentVolume, and the volumes of a pod, by the sources that matter to decisions."""
+"""Volumes: what pods mount, claims, volumes, storage classes, CSI drivers, their capacity and their attachments."""
 
 from __future__ import annotations
 
 from msgspec import Struct, field
 
-from restow.kube.objects.metadata import LabelSelector, NodeSelector, ObjectMeta, Present, WireQuantity
+from restow.kube.objects.metadata import Int32, LabelSelector, NodeSelector, ObjectMeta, Present, WireQuantity
 
 
 class GCEPersistentDisk(Struct, frozen=True, gc=False, rename="camel"):
@@ -27,8 +27,6 @@ class VolumeResources(Struct, frozen=True, gc=False):
 
 
 class PersistentVolumeClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """Spec of a claim."""
-
     volume_name: str = ""
     storage_class_name: str | None = None
     access_modes: tuple[str, ...] | None = None
@@ -39,14 +37,10 @@ class PersistentVolumeClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PersistentVolumeClaimStatus(Struct, frozen=True, gc=False):
-    """Status of a claim."""
-
     phase: str = ""
 
 
 class PersistentVolumeClaim(Struct, frozen=True, gc=False):
-    """A v1 PersistentVolumeClaim."""
-
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
@@ -86,14 +80,10 @@ class ObjectReference(Struct, frozen=True, gc=False):
 
 
 class PersistentVolumeStatus(Struct, frozen=True, gc=False):
-    """Status of a volume."""
-
     phase: str = ""
 
 
 class PersistentVolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """Spec of a volume."""
-
     capacity: dict[str, WireQuantity] | None = None
     storage_class_name: str = ""
     access_modes: tuple[str, ...] | None = None
@@ -110,8 +100,6 @@ class PersistentVolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PersistentVolume(Struct, frozen=True, gc=False):
-    """A v1 PersistentVolume."""
-
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
@@ -165,3 +153,83 @@ class Volume(Struct, frozen=True, gc=False, rename="camel"):
     iscsi: ISCSIVolume | None = None
     rbd: RBDVolume | None = None
     image: ImageVolume | None = None
+
+
+class TopologySelectorLabelRequirement(Struct, frozen=True, gc=False):
+    """One requirement of ``allowedTopologies``."""
+
+    key: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class TopologySelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """One term of ``allowedTopologies``."""
+
+    match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] | None = None
+
+
+class StorageClass(Struct, frozen=True, gc=False, rename="camel"):
+    metadata: ObjectMeta = ObjectMeta()
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    allowed_topologies: tuple[TopologySelectorTerm, ...] | None = None
+
+
+class CSINodeAllocatable(Struct, frozen=True, gc=False):
+    """How many volumes of a driver a node may attach."""
+
+    count: Int32 | None = None
+
+
+class CSINodeDriver(Struct, frozen=True, gc=False, rename="camel"):
+    """A driver of a CSINode."""
+
+    name: str = ""
+    node_id: str = field(default="", name="nodeID")
+    topology_keys: tuple[str, ...] | None = None
+    allocatable: CSINodeAllocatable | None = None
+
+
+class CSINodeSpec(Struct, frozen=True, gc=False):
+    drivers: tuple[CSINodeDriver, ...] | None = None
+
+
+class CSINode(Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CSINodeSpec = CSINodeSpec()
+
+
+class CSIDriverSpec(Struct, frozen=True, gc=False, rename="camel"):
+    storage_capacity: bool | None = None
+
+
+class CSIDriver(Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CSIDriverSpec = CSIDriverSpec()
+
+
+class CSIStorageCapacity(Struct, frozen=True, gc=False, rename="camel"):
+    """A storage.k8s.io/v1 CSIStorageCapacity: what is left for one class in one part of the cluster."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    node_topology: LabelSelector | None = None
+    storage_class_name: str = ""
+    capacity: WireQuantity | None = None
+    maximum_volume_size: WireQuantity | None = None
+
+
+class VolumeAttachmentSource(Struct, frozen=True, gc=False, rename="camel"):
+    """``spec.source`` of a VolumeAttachment."""
+
+    persistent_volume_name: str | None = None
+
+
+class VolumeAttachmentSpec(Struct, frozen=True, gc=False, rename="camel"):
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = VolumeAttachmentSource()
+
+
+class VolumeAttachment(Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()

@@ -1,19 +1,82 @@
-"""What label keys, label values and requirements on them may look like.
+"""Kubernetes' validation of fields: its rules for labels and requirements, and the texts of its errors.
 
-A key is a name with an optional DNS subdomain before a slash; a value is a name or empty; a requirement has as many
-values as its operator takes. Source: ``api/validate/content`` and ``labels.NewRequirement``, apimachinery 0.36, whose
-texts these are.
+Policies that Kubernetes code refuses are answered with its own sentences, so that what people searched and found about
+them stays true. A label key is a name with an optional DNS subdomain before a slash; a value is a name or empty; a
+requirement has as many values as its operator takes. Sources: ``util/validation/field``, ``util/errors``,
+``api/validate/content`` and ``labels.NewRequirement``, apimachinery 0.36.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Literal
 
-from restow.kube.field_errors import child, invalid
+from restow.kube.excerpts import excerpt
+from restow.kube.numbers import parse_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+
+_ESCAPES = {
+    "\a": r"\a",
+    "\b": r"\b",
+    "\f": r"\f",
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\v": r"\v",
+    "\\": r"\\",
+    '"': r"\"",
+}
+#: What Go's JSON encoder escapes beyond Python's.
+_JSON_ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+def invalid(path: str, value: str | Sequence[str] | None, detail: str) -> str:
+    """``path: Invalid value: "x": detail``; a list of values is shown as JSON, None as ``null``."""
+    shown = quote(value) if isinstance(value, str) else _json(value)
+    return f"{path}: Invalid value: {shown}: {detail}"
+
+
+def not_supported(path: str, value: str, supported: Iterable[str]) -> str:
+    """``path: Unsupported value: "x": supported values: "a", "b"``."""
+    return f"{path}: Unsupported value: {_json(value)}: supported values: {', '.join(map(quote, supported))}"
+
+
+def aggregate(messages: Iterable[str]) -> str:
+    """Several messages as one: repeats are dropped, and two or more stand in brackets."""
+    distinct = list(dict.fromkeys(messages))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+def child(path: str, name: str) -> str:
+    """Return the path of a field of the object at ``path``; the root has the empty path."""
+    return f"{path}.{name}" if path else name
+
+
+def quote(text: str) -> str:
+    """Return a Go string literal (``%q``) of the text's excerpt."""
+    return f'"{"".join(map(_escape, excerpt(text)))}"'
+
+
+def _escape(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json(value: str | Sequence[str] | None) -> str:
+    short = excerpt(value) if isinstance(value, str) else value
+    text = json.dumps(short, ensure_ascii=False, separators=(",", ":")).translate(_JSON_ESCAPES)
+    return text if isinstance(value, str) else excerpt(text)
+
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 
@@ -42,12 +105,6 @@ _SUBDOMAIN_RULE = (
     f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
 _KEY_RULE = f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-_INT64 = range(-(2**63), 2**63)
-#: Of the largest int64. Python refuses to read thousands of digits at all.
-_MOST_DIGITS = 19
 
 
 def key_problems(key: str) -> list[str]:
@@ -123,24 +180,3 @@ def _name_problems(name: str) -> list[str]:
 
 def _length_problems(text: str, longest: int) -> list[str]:
     return [f"must be no more than {longest} bytes"] if len(text.encode()) > longest else []
-
-
-def parse_integer(text: str) -> int | None:
-    """Read an int64 as ``strconv.ParseInt`` does (signs and leading zeros allowed); None for anything else."""
-    return _int64(text) if _INTEGER.fullmatch(text) else None
-
-
-def parse_canonical_integer(text: str) -> int | None:
-    """Read an int64 that has no plus sign and no leading zero; None for anything else.
-
-    Source: ``IsDecimalInteger``, apimachinery 0.36.
-    """
-    return _int64(text) if _CANONICAL_INTEGER.fullmatch(text) else None
-
-
-def _int64(text: str) -> int | None:
-    digits = text.lstrip("+-").lstrip("0")
-    if len(digits) > _MOST_DIGITS:
-        return None
-    number = int(digits or "0") * (-1 if text.startswith("-") else 1)
-    return number if number in _INT64 else None

@@ -1,10 +1,10 @@
-"""Node: taints, images, what is allocatable; and the usage of nodes and pods, now and over time."""
+"""Node, Namespace, PriorityClass, PodDisruptionBudget, usage and topology of nodes, and migrations of KubeVirt."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from restow.kube.objects.metadata import Condition, Int64, ObjectMeta, WireQuantity
+from restow.kube.objects.metadata import Condition, Int32, Int64, LabelSelector, ObjectMeta, WireQuantity
 
 
 class Taint(Struct, frozen=True, gc=False):
@@ -39,8 +39,6 @@ class NodeStatus(Struct, frozen=True, gc=False):
 
 
 class Node(Struct, frozen=True, gc=False):
-    """A v1 Node."""
-
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
@@ -63,8 +61,6 @@ class NodeResourceTopology(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeMetrics(Struct, frozen=True, gc=False):
-    """A metrics.k8s.io/v1beta1 NodeMetrics."""
-
     metadata: ObjectMeta = ObjectMeta()
     usage: dict[str, WireQuantity] | None = None
     #: When it was measured.
@@ -79,14 +75,12 @@ class ContainerMetrics(Struct, frozen=True, gc=False):
 
 
 class PodMetrics(Struct, frozen=True, gc=False):
-    """A metrics.k8s.io/v1beta1 PodMetrics."""
-
     metadata: ObjectMeta = ObjectMeta()
     containers: tuple[ContainerMetrics, ...] | None = None
 
 
 class UsageSeries(Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
-    """A restow.dev/v1alpha1 UsageSeries: what a node used of a resource over time. ``cluster.usage_columns`` packs it."""
+    """A restow.dev/v1alpha1 UsageSeries: what a node used of a resource over time. ``cluster.usage_series`` packs it."""
 
     api_version: str = ""
     kind: str = ""
@@ -101,3 +95,70 @@ class UsageSeries(Struct, frozen=True, gc=False, rename="camel", forbid_unknown_
     #: All values are multiples of it.
     unit: int = 1
     columns: bytes = b""
+
+
+class Namespace(Struct, frozen=True, gc=False):
+    """A v1 Namespace: its labels are what selectors read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class PriorityClass(Struct, frozen=True, gc=False, rename="camel"):
+    metadata: ObjectMeta = ObjectMeta()
+    value: Int32 = 0
+    global_default: bool = False
+
+
+class ConfigMap(Struct, frozen=True, gc=False):
+    """Texts by name."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    data: dict[str, str] | None = None
+
+
+class PodDisruptionBudgetSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a policy/v1 PodDisruptionBudget."""
+
+    selector: LabelSelector | None = None
+    min_available: Int32 | str | None = None
+    max_unavailable: Int32 | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class PodDisruptionBudgetStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """Status of a policy/v1 PodDisruptionBudget as the disruption controller keeps it."""
+
+    disruptions_allowed: Int32 = 0
+    current_healthy: Int32 = 0
+    desired_healthy: Int32 = 0
+    expected_pods: Int32 = 0
+    disrupted_pods: dict[str, str] | None = None
+
+
+class PodDisruptionBudget(Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class MigrationSpec(Struct, frozen=True, gc=False, rename="camel"):
+    #: The VirtualMachineInstance, in the same namespace.
+    vmi_name: str = ""
+
+
+class MigrationState(Struct, frozen=True, gc=False, rename="camel"):
+    """When a migration began and ended."""
+
+    start_timestamp: str | None = None
+    end_timestamp: str | None = None
+
+
+class MigrationStatus(Struct, frozen=True, gc=False, rename="camel"):
+    phase: str = ""
+    migration_state: MigrationState | None = None
+
+
+class VirtualMachineInstanceMigration(Struct, frozen=True, gc=False):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: MigrationSpec = MigrationSpec()
+    status: MigrationStatus = MigrationStatus()
