@@ -7,7 +7,7 @@ import pytest
 from builders import a_node, a_pdb, a_pod, requirement
 from descheduling.harness import a_cluster
 from restow.cluster.budgets import CoveringBudgets
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.state import ClusterState
 
 PODS = [a_pod("a", labels={"app": "a"}), a_pod("b", labels={"app": "b"}), a_pod("c", namespace="other")]

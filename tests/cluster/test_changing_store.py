@@ -11,14 +11,14 @@ import pytest
 from builders import Owner, a_node, a_pod, a_service
 from live.contents import contents_of
 from restow.cluster.snapshot import ClusterStore
-from restow.descheduling.planning import make_plan
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.errors import InputError
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement
 from restow.policies.load import load_policy
+from restow.proving.planning import make_plan
+from restow.proving.search import prove_cycle
 from restow.sources.synthetic import NOW, generate, policy_for
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builders import a_node, a_pod, requirement
 from descheduling.harness import a_cluster
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_classes import LabelGroups
 from restow.kube.labels import EVERYTHING, NOTHING, parse_selector, selector_from
 from restow.kube.objects import LabelSelector
 

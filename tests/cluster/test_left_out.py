@@ -21,15 +21,15 @@ from builders import (
     pod_metrics,
 )
 from restow.cluster.amounts import amount
-from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
-from restow.descheduling.disruption_budgets import DisruptionBudgets
-from restow.descheduling.namespace_opt_out import namespace_checks
+from restow.descheduling.protections import namespace_checks
 from restow.errors import InputError
-from restow.kube.kinds import KINDS
-from restow.kube.objects.unreadable import ObjectName, Unreadable
+from restow.kube.decoding import ObjectName, Unreadable
+from restow.kube.objects import KINDS
 from restow.kube.quantity import parse_quantity
+from restow.proving.disruption_budgets import DisruptionBudgets
 
 #: The largest amount, and the first that is too large.
 LARGEST, BEYOND = str(2**63 - 1), "10E"

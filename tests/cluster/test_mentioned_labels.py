@@ -11,7 +11,7 @@ import pytest
 from builders import ZONE, a_node, a_pdb, a_pod, a_replica_set, a_service, a_workload, selector, spread
 from builders.affinity import node_affinity, node_term, pod_affinity, pod_anti_affinity, pod_term, requirement
 from descheduling.harness import a_cluster
-from restow.cluster.mentioned_labels import MentionedLabels
+from restow.cluster.pod_columns import MentionedLabels
 from restow.cluster.pods import Pods
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodAffinity, PodAffinityTerm

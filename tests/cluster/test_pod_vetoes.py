@@ -13,7 +13,7 @@ from descheduling.harness import Object
 from restow.cluster.pod_values import ALWAYS, NO_VETOES, PodVetoes
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.kube.duration import MINUTE
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import load_cluster
 

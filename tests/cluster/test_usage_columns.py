@@ -13,7 +13,7 @@ from msgspec import structs
 
 from cluster.histories import SAMPLES, a_series, samples_of
 from restow.cluster.amounts import LARGEST
-from restow.cluster.usage_columns import MOST_SAMPLES, packed, rounded, unpacked
+from restow.cluster.usage_series import MOST_SAMPLES, packed, rounded, unpacked
 from restow.kube.objects import ObjectMeta, UsageSeries
 
 SERIES = a_series({0: 5, 300: 10, 600: 0}, "up")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.histories import a_series
-from restow.cluster.usage_history import SampleSeries, UsageHistory, UsageSample, latest, mean, std, within
+from restow.cluster.usage_series import SampleSeries, UsageHistory, UsageSample, latest, mean, std, within
 
 MOST = 2**63 - 1
 

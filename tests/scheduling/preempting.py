@@ -14,8 +14,8 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import Outcome
 from restow.scheduling.framework.filtering import Filters, PluginRejection, Verdicts
-from restow.scheduling.framework.nominations import Nominations
 from restow.scheduling.framework.post_filtering import Handle, run_post_filters
+from restow.scheduling.framework.waiting_pods import Nominations
 from restow.scheduling.plugins.default_preemption import DefaultPreemption
 from restow.scheduling.plugins.dynamic_resources import DynamicResources
 from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity

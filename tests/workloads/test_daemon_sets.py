@@ -12,8 +12,14 @@ from descheduling.harness import a_cluster
 from restow.cluster.pod_values import Phase
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Toleration
-from restow.workloads.controlled_pods import ControlledPod
-from restow.workloads.daemon_sets import ADDED_ON_HOST_NETWORK, ADDED_TOLERATIONS, daemon_set, runs_on, stays_on
+from restow.workloads.controllers import (
+    ADDED_ON_HOST_NETWORK,
+    ADDED_TOLERATIONS,
+    ControlledPod,
+    daemon_set,
+    runs_on,
+    stays_on,
+)
 
 ANY = NodeSelection(labels=(), terms=None)
 OLD = {"name": "old", "created": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.kube.timestamps import SECOND
-from restow.workloads.horizontal_scaling import (
+from restow.workloads.autoscaling import (
     DOWN,
     UP,
     Bounds,

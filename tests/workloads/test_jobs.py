@@ -9,7 +9,7 @@ import pytest
 
 from restow.cluster.pod_values import Phase
 from restow.kube.objects import Job
-from restow.workloads.controlled_pods import BURST, ControlledPod, NewPod
+from restow.workloads.controllers import BURST, ControlledPod, NewPod
 from restow.workloads.jobs import action_on_eviction, failures_so_far, job, most_failures
 
 INDEXED = {"completionMode": "Indexed"}

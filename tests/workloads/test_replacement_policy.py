@@ -8,7 +8,7 @@ import pytest
 
 from builders import a_node, a_pod, a_workload
 from descheduling.harness import a_cluster
-from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from restow.cluster.pod_values import NO_TIME, Phase
 from restow.cluster.pods import PENDING
 from restow.kube.objects import ObjectMeta, OwnerReference, Workload
 from restow.kube.objects.workloads import WorkloadSpec
-from restow.workloads.controlled_pods import BURST, ControlledPod, NewPod
-from restow.workloads.replica_sets import deletion_order, replica_set, wanted_replicas
+from restow.workloads.controllers import BURST, ControlledPod, NewPod, deletion_order, replica_set, wanted_replicas
 
 SECOND = 10**9
 NOW = 1 << 60

@@ -9,8 +9,7 @@ import pytest
 
 from restow.cluster.pod_values import Phase
 from restow.kube.objects import Workload
-from restow.workloads.controlled_pods import BURST, Actions, ControlledPod
-from restow.workloads.stateful_sets import stateful_set
+from restow.workloads.controllers import BURST, Actions, ControlledPod, stateful_set
 
 
 def does(*pods: ControlledPod, **spec: Any) -> tuple[list[int | None], list[str]]:

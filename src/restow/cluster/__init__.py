@@ -1,1 +1,1 @@
-"""One cluster in memory: columns, pod classes, workloads, disruption budgets, usage."""
+"""One cluster in memory: columns, pod classes, workloads, disruption budgets."""

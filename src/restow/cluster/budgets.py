@@ -1,19 +1,28 @@
-"""Disruption budgets: which pods a PodDisruptionBudget covers.
+"""Disruption budgets: which pods a PodDisruptionBudget covers, and whose evictions count in it.
 
 A budget covers the pods of its namespace that its selector matches; an absent selector matches nothing, an empty one
-everything, and one that does not compile is skipped. Source: policy/v1, Kubernetes 1.36.
+everything, and one that does not compile is skipped. A pod that has ended or has not started needs no budget, and one
+that is not ready may need none either (``unhealthyPodEvictionPolicy``). Source: policy/v1 and the eviction subresource of
+pods, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 from restow.cluster.interning import IntArray
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.owners import controller_of
+from restow.cluster.pod_classes import LabelGroups
+from restow.cluster.pod_values import Phase
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.kube import manifests
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodDisruptionBudget
+
+#: The phases of pods that are deleted without any budget.
+UNBUDGETED: Final = frozenset((Phase.PENDING, Phase.SUCCEEDED, Phase.FAILED))
 
 
 class CoveringBudgets:
@@ -62,6 +71,27 @@ def covered_groups(budget: PodDisruptionBudget, cluster: ClusterSnapshot, labels
     if budget.metadata.namespace not in namespaces:
         return []
     return labels.matching_groups(_selector(budget), [namespaces.index(budget.metadata.namespace)])
+
+
+def is_of_machine(budget: PodDisruptionBudget) -> bool:
+    """Whether KubeVirt has made a budget to keep one virtual machine from being evicted.
+
+    It allows no disruption as long as the machine runs, and a live migration is none: KubeVirt widens the budget meanwhile.
+    Source: the disruption budget controller, KubeVirt 1.7.
+    """
+    owner = controller_of(budget.metadata.owner_references or ())
+    return owner is not None and owner.kind == "VirtualMachineInstance"
+
+
+def unready_pod_is_exempt(budget: PodDisruptionBudget | manifests.PodDisruptionBudget) -> bool:
+    """Whether a pod that is not ready may be evicted regardless of its budget.
+
+    With the ``unhealthyPodEvictionPolicy`` IfHealthyBudget, the default, it may while enough others are healthy; with
+    AlwaysAllow always.
+    """
+    status = budget.status
+    has_enough = status.current_healthy >= status.desired_healthy > 0
+    return has_enough or budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
 
 
 def _selector(budget: PodDisruptionBudget) -> Selector:

@@ -1,8 +1,9 @@
-"""Nodes that come, change and go in a ``ClusterState``.
+"""Nodes that come, change and go in a ``ClusterState``, and the sums of what pods request on each.
 
 The index of a node is its place in the order of names, so a node that comes or goes shifts those after it by one: that
 costs a pass over a few arrays of nodes and of pods, and data derived from nodes is rebuilt. A node that changes costs
-its own row. Pods that name a missing node are on none, and are on it as soon as it comes.
+its own row. Pods that name a missing node are on none, and are on it as soon as it comes. Requests are vectors, one for
+each distinct set of amounts.
 """
 
 from __future__ import annotations
@@ -20,8 +21,35 @@ from restow.cluster.journal import NodeChange, NodeCreation, NodeDeletion, NodeU
 from restow.cluster.nodes import NodePart, NodeRow
 from restow.cluster.pod_order import Residents
 from restow.cluster.pods import NO_POD, PENDING
-from restow.cluster.request_vectors import request_vectors_of
 from restow.cluster.snapshot import ClusterSnapshot
+
+
+def add_missing_resources(cluster: ClusterSnapshot) -> int:
+    """Give the nodes' amounts a row for every resource that a pod names; returns how many were added."""
+    tables = cluster.pods.tables
+    named = {name for each in tables.resources for name in each.requests}
+    missing = sorted(named.difference(cluster.nodes.resources))
+    cluster.nodes.add_resources(missing)
+    return len(missing)
+
+
+def sums_by_node(
+    vectors: npt.NDArray[np.int64], nodes: IdArray, count: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """What pods hold (a vector each) on each of ``count`` nodes, int64[resource, node], and how many they are."""
+    requested = np.zeros((vectors.shape[1], count), dtype=np.int64)
+    for resource in range(len(requested)):
+        np.add.at(requested[resource], nodes, vectors[:, resource])
+    return requested, np.bincount(nodes, minlength=count).astype(np.int64)
+
+
+def request_vectors_of(cluster: ClusterSnapshot) -> npt.NDArray[np.int64]:
+    """The rows of ``PodTables.resources``, then those of ``held`` from the end, int64[identifier, resource]."""
+    resources, tables = cluster.nodes.resources, cluster.pods.tables
+    amounts = [each.requests for each in tables.resources] + [requests for requests, _ in reversed(tables.held)]
+    rows = [[each.get(name, 0) for name in resources] for each in amounts]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
+
 
 #: Up to this many changes are searched one by one.
 _FEW = 64

@@ -1,20 +1,23 @@
-"""Nodes that should receive no replacement although the scheduler may put pods there.
+"""Nodes that should receive no replacement although the scheduler may put pods there, and nodes with restow's own taint.
 
 Some are about to be removed: their taints say so, and a pod that lands there is moved again within minutes. Most of these
 taints keep new pods away by themselves; the cluster autoscaler's mark of a candidate only makes the node less liked. Others
-are virtual: no machine is behind them, so they are never full, and each pod there is a machine of its own.
+are virtual: no machine is behind them, so they are never full, and each pod there is a machine of its own. The fences
+(``restow.dev/fence``) are listed for the code that adds and removes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import Nodes
-from restow.kube.objects import Taint
+from restow.kube.objects import Node, Taint
+from restow.kube.taints import FENCE
 
 #: Keys of taints whose node is about to be removed, and who puts them there. The effect does not matter.
 LEAVING: Final = {
@@ -58,3 +61,22 @@ def virtual_nodes(nodes: Nodes) -> BoolArray:
         column = nodes.label_column(key)
         found |= column.codes == column.code(value)
     return found
+
+
+@dataclass(slots=True, frozen=True)
+class FencedNode:
+    """One such taint of a node."""
+
+    name: str
+    #: Where it stands among the node's taints.
+    place: int
+    #: Who has put it there and when, as ``executing.fencing`` writes it.
+    value: str
+
+
+def fenced_nodes(nodes: Iterable[Node]) -> Iterator[FencedNode]:
+    """The fences of some nodes."""
+    for node in nodes:
+        for place, taint in enumerate(node.spec.taints or ()):
+            if taint.key == FENCE:
+                yield FencedNode(node.metadata.name, place, taint.value)

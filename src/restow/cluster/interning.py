@@ -1,4 +1,4 @@
-"""Interning: equal values get one small integer.
+"""Interning: equal values get one small integer; and the arrays that hold the integers, which grow.
 
 Thousands of replicas carry the same tolerations, affinity and resources to the byte. The store looks such a part up
 by its bytes and decodes it once for each distinct text; columns then hold integers, and rules are evaluated once per
@@ -121,3 +121,30 @@ def combine(*columns: npt.NDArray[np.integer]) -> tuple[IdArray, npt.NDArray[np.
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     table = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
     return inverse.astype(np.int32), table
+
+
+_Array = npt.NDArray[Any]
+#: Rows to begin with.
+_ROOM = 64
+
+
+class GrowingColumns:
+    """Arrays of one length, copied into buffers with room for more rows."""
+
+    def __init__(self, arrays: Mapping[str, _Array]) -> None:
+        self._buffers = dict(arrays)
+        self._count = self._room = min(map(len, arrays.values()))
+
+    def resized(self, count: int) -> Mapping[str, _Array]:
+        """The arrays by name, grown to ``count`` rows; the content of new rows is undefined."""
+        if count > self._room or self._room == self._count:
+            self._room = count + count // 8 + _ROOM
+            self._buffers = {name: _with_room(old[: self._count], self._room) for name, old in self._buffers.items()}
+        self._count = count
+        return {name: buffer[:count] for name, buffer in self._buffers.items()}
+
+
+def _with_room(array: _Array, room: int) -> _Array:
+    buffer = np.empty(room, dtype=array.dtype)
+    buffer[: len(array)] = array
+    return buffer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from restow.cluster import usage_columns
+from restow.cluster import usage_series
 from restow.cluster.amounts import LARGEST
 from restow.errors import InputError, OutOfRangeError
 from restow.kube.excerpts import excerpt, title
@@ -207,5 +207,5 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "VirtualMachineInstanceMigration": _check_times,
     "NodeMetrics": partial(_check_amounts, _of_node_usage),
     "PodMetrics": partial(_check_amounts, _of_pod_usage),
-    usage_columns.KIND: usage_columns.unpacked,
+    usage_series.KIND: usage_series.unpacked,
 }

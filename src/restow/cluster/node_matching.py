@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NO_LABEL, LabelColumn, Nodes
-from restow.kube.label_syntax import parse_integer
 from restow.kube.labels import Requirement
 from restow.kube.node_selection import NAME_FIELD, NodeSelection, SelectorTerm, WeightedTerm
+from restow.kube.numbers import parse_integer
 
 
 def matches(selection: NodeSelection, nodes: Nodes) -> BoolArray:

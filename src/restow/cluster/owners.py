@@ -103,7 +103,7 @@ def workload_of(cluster: ClusterSnapshot, pod: int) -> OwnerReference | None:
         return owner
     found = cluster.kind(owner.kind).get((pods.tables.namespaces[pods.namespace[pod]], owner.name))
     above = found.metadata.owner_references if found is not None else None
-    return _controller(above) if above else owner
+    return (controller_of(above) or above[0]) if above else owner
 
 
 def pods_of_workloads(cluster: ClusterSnapshot, workloads: Container[str]) -> Iterator[tuple[int, str]]:
@@ -119,13 +119,9 @@ def pods_of_workloads(cluster: ClusterSnapshot, workloads: Container[str]) -> It
 def owner_of(pods: Pods, pod: int) -> OwnerReference | None:
     """The owner that controls a pod, else the first of its owners; None for a pod without owner."""
     owners = pods.tables.owners[pods.owners[pod]]
-    return _controller(owners) if owners else None
+    return (controller_of(owners) or owners[0]) if owners else None
 
 
 def controller_of(owners: Iterable[OwnerReference]) -> OwnerReference | None:
     """The owner that controls an object; None if none does."""
     return next((owner for owner in owners if owner.controller), None)
-
-
-def _controller(owners: tuple[OwnerReference, ...]) -> OwnerReference:
-    return next((owner for owner in owners if owner.controller), owners[0])

@@ -1,24 +1,36 @@
 """Decoding the parts that pods share: each function takes one distinct text and gives the value of its table.
 
 Errors are ``PartError`` with the path of the field inside the pod; the store adds which pod.
+
+During an in-place resize a pod may hold more on its node than its spec says. A container keeps what it has until it is
+shrunk, and a larger request counts from the start: so it holds the largest of what it requests, what it has
+(``status``: ``resources``) and what it was promised (``allocatedResources``). A request that the node can never fulfil
+does not count. Source: PodRequests with statuses, as NodeInfo uses it, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Raw
 
 from restow.cluster.amounts import amounts, capped_amounts
 from restow.cluster.pod_values import ContainerResources, HostPort, PlacementRules
 from restow.kube.node_selection import NodeSelection, compile_preferred
 from restow.kube.objects import (
+    ABSENT,
     Affinity,
+    Container,
     ContainerPort,
+    ContainerReport,
     NodeAffinity,
     OwnerReference,
+    PodSpec,
+    PodStatus,
     ResourceRequirements,
     SchedulingGate,
     Toleration,
@@ -26,7 +38,7 @@ from restow.kube.objects import (
     WireQuantity,
     decode_part,
 )
-from restow.kube.quantity import NANO_PER_UNIT, Quantity
+from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
 from restow.kube.requests import QOS_CLASSES, ContainerRequests, parse_resources, pod_requests, qos_class
 
 T = TypeVar("T")
@@ -66,7 +78,7 @@ def decode_tolerations(raw: bytes) -> tuple[Toleration, ...]:
 
 
 def decode_spread(raw: bytes) -> tuple[TopologySpreadConstraint, ...]:
-    """``spec.topologySpreadConstraints``."""
+    """The topology spread constraints of a pod."""
     return _decode(raw, tuple[TopologySpreadConstraint, ...], (), "spec.topologySpreadConstraints")
 
 
@@ -78,7 +90,7 @@ def decode_ports(key: tuple[bytes, ...]) -> tuple[HostPort, ...]:
 
 
 def decode_gates(raw: bytes) -> tuple[str, ...]:
-    """The names in ``spec.schedulingGates``."""
+    """The names of a pod's scheduling gates."""
     return tuple(gate.name for gate in _decode(raw, tuple[SchedulingGate, ...], (), "spec.schedulingGates"))
 
 
@@ -208,3 +220,140 @@ def _decode(raw: bytes, part: type[T], default: T, path: str) -> T:
     except msgspec.MsgspecError as error:
         what, _, inside = str(error).partition(" - at `$")
         raise PartError(f"{path}{inside.rstrip('`')}: {what}") from error
+
+
+#: What requests take, and what they count for when nodes are scored: by resource, as in ``ContainerResources``.
+Held = tuple[Mapping[str, int], Mapping[str, int]]
+
+_RESIZE, _INFEASIBLE = "PodResizePending", "Infeasible"
+
+
+class ResizeStatus(NamedTuple):
+    """The bytes of ``resources`` and ``allocatedResources`` in a status."""
+
+    resources: bytes
+    allocated: bytes
+
+
+class HeldKey(NamedTuple):
+    """All that decides what a pod holds."""
+
+    spec: ResourcesKey
+    #: Of each regular container and of each init container; None where nothing is reported.
+    regular: tuple[ResizeStatus | None, ...]
+    init: tuple[ResizeStatus | None, ...]
+    pod: ResizeStatus | None
+    infeasible: bool
+
+
+def held_key(spec: PodSpec, status: PodStatus, resources: ResourcesKey) -> HeldKey | None:
+    """The key of what a pod holds; None where the status reports what the spec wants, or nothing."""
+    if (
+        status.resources is ABSENT
+        and _as_wanted(spec.containers, status.container_statuses)
+        and _as_wanted(spec.init_containers or (), status.init_container_statuses)
+    ):
+        return None
+    regular, init = _reports(status.container_statuses), _reports(status.init_container_statuses)
+    pod = None if _is_absent(bytes(status.resources)) else _report(status)
+    if not (regular or init or pod):
+        return None
+    return HeldKey(
+        resources,
+        _of_each(spec.containers, regular),
+        _of_each(spec.init_containers or (), init),
+        pod,
+        next((each.reason == _INFEASIBLE for each in status.conditions or () if each.type == _RESIZE), False),
+    )
+
+
+def decode_held(key: HeldKey | None) -> Held | None:
+    """What a pod holds; None where that is what its spec wants. Raises PartError as for the spec."""
+    if key is None:
+        return None
+    wanted = decode_requests(key.spec)
+    path = "status.containerStatuses[]"
+    parts = RequestParts(
+        [_effective(*each, key, path) for each in zip(wanted.regular, key.regular, strict=True)],
+        [
+            (_effective(requests, report, key, path) if sidecar else requests, sidecar)
+            for (requests, sidecar), report in zip(wanted.init, key.init, strict=True)
+        ],
+        _of_pod(wanted.pod_level, key),
+        wanted.overhead,
+    )
+    held = on_node(parts)
+    return None if held == on_node(wanted) else held
+
+
+def _as_wanted(containers: Sequence[Container], statuses: Iterable[ContainerReport] | None) -> bool:
+    """Whether it can be seen without much reading that containers have what they want: so it is with nearly all."""
+    wanted: Mapping[str, Raw] = {}
+    for each in statuses or ():
+        if each.resources is not ABSENT:
+            wanted = wanted or {container.name: container.resources for container in containers}
+            has = bytes(each.resources)
+            if len(wanted) < len(containers) or bytes(wanted.get(each.name, ABSENT)) != has:
+                return False
+            if each.allocated_resources is not ABSENT and not _is_promised(has, bytes(each.allocated_resources)):
+                return False
+    return True
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_promised(has: bytes, promised: bytes) -> bool:
+    """Whether a container has just what it was promised."""
+    try:
+        return (decode_requirements(has, "").requests or {}) == decode_quantities(promised, "")
+    except PartError:
+        return False
+
+
+def _reports(statuses: Iterable[ContainerReport] | None) -> Mapping[str, ResizeStatus]:
+    """What is reported of containers by name; of two with one name the first counts."""
+    found: dict[str, ResizeStatus] = {}
+    for each in statuses or ():
+        if each.resources is not ABSENT and not _is_absent(bytes(each.resources)):
+            found.setdefault(each.name, _report(each))
+    return found
+
+
+def _report(status: ContainerReport | PodStatus) -> ResizeStatus:
+    return ResizeStatus(bytes(status.resources), bytes(status.allocated_resources))
+
+
+def _is_absent(raw: bytes) -> bool:
+    return raw in (b"", b"null")
+
+
+def _of_each(containers: Sequence[Container], reports: Mapping[str, ResizeStatus]) -> tuple[ResizeStatus | None, ...]:
+    return tuple([reports.get(each.name) for each in containers])
+
+
+def _effective(wanted: Requests, report: ResizeStatus | None, key: HeldKey, path: str) -> Requests:
+    if report is None:
+        return wanted
+    has, promised = _decoded(report, path)
+    return _largest([has, promised] if key.infeasible else [wanted, has, promised])
+
+
+def _of_pod(wanted: Requests, key: HeldKey) -> Requests:
+    """Of the pod itself only what its spec names counts; what is not reported is nothing."""
+    if key.pod is None:
+        return wanted
+    effective = _effective(wanted, key.pod, key, "status")
+    return {name: effective.get(name, "0") for name in wanted}
+
+
+def _decoded(report: ResizeStatus, path: str) -> tuple[Requests, Requests]:
+    has = decode_requirements(report.resources, path).requests or {}
+    return has, decode_quantities(report.allocated, f"{path}.allocatedResources")
+
+
+def _largest(lists: Iterable[Requests]) -> Requests:
+    """For each resource that some list names the largest amount."""
+    found: dict[str, WireQuantity] = {}
+    for name, amount in (each for requests in lists for each in requests.items()):
+        if name not in found or parse_quantity(amount) > parse_quantity(found[name]):
+            found[name] = amount
+    return found

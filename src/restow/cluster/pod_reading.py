@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster import pod_parts
-from restow.cluster.pod_holdings import held_key
-from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodOrigin, PodVolume
-from restow.cluster.pod_vetoes import vetoes_of
+from restow.cluster.pod_parts import held_key
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodOrigin, PodVolume, vetoes_of
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import (
@@ -24,7 +23,7 @@ from restow.kube.objects import (
     PodStatus,
     Volume,
 )
-from restow.kube.objects.groups import GROUP_ANNOTATIONS
+from restow.kube.objects.pods import GROUP_ANNOTATIONS
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
@@ -34,7 +33,7 @@ _STEERING_GATE = f'"{STEERING_GATE}"'.encode()
 
 TimeArray = npt.NDArray[np.int64]
 
-#: ``spec.schedulerName`` of pods that do not name one.
+#: The scheduler of pods that name none.
 DEFAULT_SCHEDULER = "default-scheduler"
 
 #: An RFC 3339 time in UTC without fractions; 0 stands for any digit.

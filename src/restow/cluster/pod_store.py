@@ -21,12 +21,11 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.interning import IdArray, IntArray, Interner, by_appearance
-from restow.cluster.pod_holdings import Held, decode_held
 from restow.cluster.pod_order import Key, KeyOrder
+from restow.cluster.pod_parts import Held, decode_held
 from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
-from restow.cluster.pod_values import PHASES, ContainerResources, Flag, Phase, PodStates, PodTables
+from restow.cluster.pod_values import PHASES, ContainerResources, Flag, Phase, PodNow, PodStates, PodTables
 from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE, Pods, ranks
-from restow.cluster.pods_now import PodNow
 from restow.errors import InputError
 from restow.kube.objects import ContainerStatus, Pod
 

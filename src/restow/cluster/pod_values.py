@@ -1,14 +1,20 @@
-"""What the columns of ``Pods`` are made of: phases, flags, and the distinct values that identifiers point into."""
+"""What is known of a pod: the values of its columns, what its annotations forbid, and the pod as it is now.
+
+Columns of ``Pods`` hold phases, flags and identifiers; the distinct values that identifiers point into are here.
+Annotations of Karpenter, the cluster autoscaler and deschedulers are read as their own program reads them, so that a
+value which means nothing there means nothing here. ``PodNow`` is one pod for the code that acts on it.
+"""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from restow.kube.duration import parse_duration
 from restow.kube.node_selection import NodeSelection, WeightedTerm
 from restow.kube.objects import (
     AWSElasticBlockStore,
@@ -18,9 +24,11 @@ from restow.kube.objects import (
     ISCSIVolume,
     OwnerReference,
     PodAffinity,
+    PodAnnotations,
     RBDVolume,
     Toleration,
     TopologySpreadConstraint,
+    Volume,
 )
 
 #: A time that is absent (Go's zero time lies further back than int64 nanoseconds reach).
@@ -59,7 +67,7 @@ class Flag(enum.IntFlag):
     INDEX_FAILED = 1024
     #: It waits behind the scheduling gate that steering holds new pods back with.
     STEERING_GATE = 2048
-    #: Behind that gate, it waits behind gates of others too (``spec.schedulingGates``).
+    #: Behind that gate, it waits behind gates of others too.
     OTHER_GATES = 16384
 
 
@@ -206,3 +214,93 @@ class PodTables:
     vetoes: list[PodVetoes]
     states: list[PodStates]
     conditions: list[tuple[Condition, ...]]
+
+
+@dataclass(slots=True, frozen=True)
+class PodNow:
+    """Questions about a single pod before and after an eviction."""
+
+    namespace: str
+    name: str
+    uid: str
+    #: ``spec.nodeName``; None while it is pending.
+    node: str | None
+    phase: Phase
+    flags: Flag
+    owners: tuple[OwnerReference, ...]
+    conditions: tuple[Condition, ...]
+    #: creationTimestamp, nanoseconds since the epoch.
+    created: int
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: What else names its group.
+    group_marks: GroupMarks = ()
+    #: status.startTime, or NO_TIME.
+    started: int = NO_TIME
+    #: What its annotations forbid.
+    vetoes: PodVetoes = NO_VETOES
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether it is being deleted."""
+        return bool(self.flags & Flag.TERMINATING)
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether it waits behind the gate of steering."""
+        return bool(self.flags & Flag.STEERING_GATE)
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether it waits behind the gate of steering, and behind gates of others too."""
+        return bool(self.flags & Flag.OTHER_GATES)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its condition Ready says so."""
+        return any(each.type == "Ready" and each.status == "True" for each in self.conditions)
+
+
+#: ``emptyDir.medium`` of volumes that are not on a disk.
+_MEMORY = "Memory"
+
+
+def vetoes_of(annotations: PodAnnotations, volumes: Iterable[Volume]) -> PodVetoes:
+    """Return what these annotations forbid of a pod with these volumes."""
+    if (
+        annotations.do_not_disrupt is None
+        and annotations.safe_to_evict is None
+        and annotations.safe_local_volumes is None
+        and annotations.eviction_in_progress is None
+    ):
+        return NO_VETOES
+    vetoes = PodVetoes(
+        do_not_disrupt=_protected_for(annotations.do_not_disrupt),
+        unsafe_to_evict=annotations.safe_to_evict == "false",
+        unsafe_volumes=_names_too_few(annotations, volumes),
+        eviction_in_progress=annotations.eviction_in_progress is not None,
+    )
+    return NO_VETOES if vetoes == NO_VETOES else vetoes
+
+
+def _protected_for(value: str | None) -> int:
+    """Return how long after its start a pod must stay. Source: IsDoNotDisruptActive, Karpenter 1.9."""
+    if value is None:
+        return 0
+    if value == "true":
+        return ALWAYS
+    try:
+        return max(0, parse_duration(value))
+    except ValueError:
+        return 0
+
+
+def _names_too_few(annotations: PodAnnotations, volumes: Iterable[Volume]) -> bool:
+    """Whether some volumes are named as safe, and a local one is not. Source: drain, cluster autoscaler 1.34."""
+    if not annotations.safe_local_volumes or annotations.safe_to_evict == "true":
+        return False
+    safe = annotations.safe_local_volumes.split(",")
+    return any(_is_local(volume) and volume.name not in safe for volume in volumes)
+
+
+def _is_local(volume: Volume) -> bool:
+    return volume.host_path is not None or (volume.empty_dir is not None and volume.empty_dir.medium != _MEMORY)

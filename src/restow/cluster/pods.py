@@ -15,11 +15,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.growing import GrowingColumns
-from restow.cluster.interning import BoolArray, IdArray, IntArray, hashable
+from restow.cluster.interning import BoolArray, GrowingColumns, IdArray, IntArray, hashable
 from restow.cluster.pod_values import OVER, Flag, Phase, PodTables
 
-#: ``node`` of a pod without ``spec.nodeName``, and of a pod on the first of the nodes that are not there
+#: ``node`` of a pod that has none, and of a pod on the first of the nodes that are not there
 #: (``Pods.unknown_nodes``); that of a pod on the next one is one less, and so on.
 PENDING, UNKNOWN_NODE = -1, -2
 
@@ -28,7 +27,7 @@ PodRow = dict[str, Any]
 #: ``replaces`` of a pod that replaces no other, and ``replaced_by`` of one that no other replaces.
 NO_POD: Final = -1
 #: Rows are added in batches of this size.
-_STEP: Final = 64
+SPARE_ROWS: Final = 64
 #: How far apart the ranks of pods are that were read together.
 _APART: Final = 1 << 32
 
@@ -54,7 +53,7 @@ class Pods:
     namespace: IdArray
     #: Index of the node, or PENDING, or UNKNOWN_NODE and less.
     node: IdArray
-    #: Index of the node that ``status.nominatedNodeName`` names, negative as in ``node``.
+    #: Index of the node for which its status nominates the pod, negative as in ``node``.
     nominated: IdArray
     labels: IdArray
     owners: IdArray
@@ -204,9 +203,9 @@ class Pods:
             self._own()
         is_first = not self._spare
         if is_first:
-            self._spare = _STEP
-            self.names += [""] * _STEP
-            self.uids += [""] * _STEP
+            self._spare = SPARE_ROWS
+            self.names += [""] * SPARE_ROWS
+            self.uids += [""] * SPARE_ROWS
             self._resize(len(self.names))
         self._spare -= 1
         return self.used - 1, is_first

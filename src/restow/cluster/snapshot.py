@@ -9,20 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec import structs
 
 from restow.cluster.amounts import LARGEST
-from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
+from restow.cluster.closed_nodes import FencedNode, fenced_nodes
 from restow.cluster.left_out import ObjectKey, check_values, stand_in
 from restow.cluster.node_store import ReadNode, beyond_sums, node_columns, node_index, read_node
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_store import PodStore
+from restow.cluster.pod_values import PodNow
 from restow.cluster.pods import Pods
-from restow.cluster.pods_now import PodNow
-from restow.cluster.templates import with_templates
-from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import QueryResult, UsageQuery
+from restow.cluster.usage_samples import QueryResult, UsageChange, UsageQuery
 from restow.kube.excerpts import title
+from restow.kube.objects import without_page
+
+#: The kinds whose ``spec`` has a template of pods.
+TEMPLATED: Final = frozenset(("ReplicaSet", "ReplicationController", "Deployment", "StatefulSet", "DaemonSet", "Job"))
+
+
+def with_templates(kind: str, wire: Sequence[Any]) -> Sequence[Any]:
+    """Objects of one kind as they are kept."""
+    if kind == "ControllerRevision":
+        return [without_page(each) for each in wire]
+    return [_with_template(each) for each in wire] if kind in TEMPLATED else wire
+
+
+def _with_template(controller: Any) -> Any:
+    spec = controller.spec
+    if spec.template is None:
+        return controller
+    kept = None if getattr(spec, "replicas", None) == 0 else without_page(spec.template)
+    return structs.replace(controller, spec=structs.replace(spec, template=kept))
+
 
 K = TypeVar("K")
 V = TypeVar("V")

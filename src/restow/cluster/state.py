@@ -17,16 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.changing_nodes import ChangingNodes
-from restow.cluster.growing import GrowingColumns
-from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.journal import Creation, Deletion, Entry, NodeChange, ObjectEdit, PodMove, Update
-from restow.cluster.other_objects import OtherObjects
+from restow.cluster.changing_nodes import ChangingNodes, add_missing_resources, request_vectors_of, sums_by_node
+from restow.cluster.interning import BoolArray, GrowingColumns, IdArray, IntArray
+from restow.cluster.journal import Creation, Deletion, Entry, NodeChange, ObjectEdit, OtherObjects, PodMove, Update
 from restow.cluster.owners import OwnerCounts
 from restow.cluster.pod_order import PodOrder, Residents
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, PENDING, PodRow
-from restow.cluster.request_vectors import add_missing_resources, request_vectors_of, sums_by_node
 from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.kube.objects import PersistentVolumeClaim
 

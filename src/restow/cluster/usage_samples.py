@@ -1,12 +1,13 @@
 """Results of usage queries: samples of nodes over time, and the figure computed from them.
 
 Every source - a Prometheus, a stored history - returns the same: for each query, the samples of each node. Decisions
-work on these.
+work on these. A pod that was just evicted still counts in the last figure of its old node, and its replacement in no
+figure yet; a ``UsageChange`` corrects a figure that is from before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -95,6 +96,20 @@ def _percentile(values: Series, percentile: float) -> float:
     return low + (high - low) * (rank - below)
 
 
+def percentiles(values: Series, percentile: float) -> Series:
+    """The percentile of each column of a table, float[time, ...], by the same rule; one that is not a number does not count.
+
+    Not-a-number for a column without a sample.
+    """
+    ordered = np.sort(values, axis=0)
+    last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)
+    rank = percentile / 100 * last
+    below = rank.astype(np.int64)
+    low, high = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (below, np.minimum(below + 1, last)))
+    found: Series = low + (high - low) * (rank - below)
+    return found
+
+
 def falls_to(series: NodeSamples, at: float, seconds: float) -> float | None:
     """Where a falling node will be in ``seconds`` if its trend continues for that long; None if it does not fall.
 
@@ -121,3 +136,20 @@ def _series(by_node: dict[str, list[tuple[float, float]]]) -> Iterator[NodeSampl
     for node, points in by_node.items():
         times, values = np.array(sorted(points, key=lambda point: point[0]), dtype=np.float64).T
         yield NodeSamples(node, times, values)
+
+
+@dataclass(slots=True, frozen=True)
+class UsageChange:
+    """How much the usage of a node grows with a pod that came, or shrinks with one that left."""
+
+    #: Its name.
+    node: str
+    #: Nanoseconds since the epoch.
+    at: int
+    #: In nano-units by resource; negative for a pod that has left.
+    amounts: Mapping[str, int]
+
+    @property
+    def is_arrival(self) -> bool:
+        """Whether a pod came rather than left."""
+        return all(amount >= 0 for amount in self.amounts.values())

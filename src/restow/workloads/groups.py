@@ -4,7 +4,7 @@
 label, an annotation, a field of its ``spec``, or an owner. Owners are followed as far up as the input holds the objects, so
 that pods without their labels are recognised too. A policy may name a label of its own, which comes first, and other
 packages may add kinds (entry points of the group ``restow.groups``), which come last. Those see labels and owners, because
-of annotations only what ``kube.objects.groups`` lists is ever decoded.
+of annotations only what ``kube.objects.pods`` lists is ever decoded.
 
 The group of a pod is found once for each distinct combination of namespace, relevant labels, other marks and owners.
 """
@@ -20,8 +20,8 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
+from restow.cluster.pod_values import PodNow
 from restow.cluster.pods import Pods
-from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.installed_packages import Extensible, unusable
 from restow.kube.objects import OwnerReference

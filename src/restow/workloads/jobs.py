@@ -10,15 +10,14 @@ part of the answer. Source: Job controller, Kubernetes 1.36.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from typing import Final
 
 from restow.cluster.owners import owner_of
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import Job, PodFailureRule
-from restow.workloads.controlled_pods import BURST, Actions, ControlledPod, NewPod
-from restow.workloads.replica_sets import deletion_order
+from restow.workloads.controllers import BURST, Actions, ControlledPod, NewPod, deletion_order
 
 _INDEXED = "Indexed"
 _RANGE = re.compile(r"(?P<first>[0-9]{1,10})(-(?P<last>[0-9]{1,10}))?")
@@ -146,6 +145,25 @@ def action_on_eviction(job: Job) -> str:
         if _is_about_disruption(rule) or (_is_about_killed(rule) and rule.action != IGNORE):
             return rule.action
     return COUNT
+
+
+def action_on_failure(job: Job, exit_codes: Collection[int], conditions: Container[tuple[str, str]]) -> str:
+    """What ``podFailurePolicy`` makes of a failed pod: the action of the first rule that it meets, ``COUNT`` without one.
+
+    ``exit_codes`` are those of its containers that are not 0, ``conditions`` are types with their statuses.
+    """
+    policy = job.spec.pod_failure_policy
+    for rule in (policy and policy.rules) or ():
+        if _is_met(rule, exit_codes, conditions):
+            return rule.action
+    return COUNT
+
+
+def _is_met(rule: PodFailureRule, exit_codes: Collection[int], conditions: Container[tuple[str, str]]) -> bool:
+    if rule.on_exit_codes is None:
+        return any((each.type, each.status) in conditions for each in rule.on_pod_conditions or ())
+    among = [code in (rule.on_exit_codes.values or ()) for code in exit_codes]
+    return any(among) if rule.on_exit_codes.operator == "In" else any(not each for each in among)
 
 
 def _is_about_disruption(rule: PodFailureRule) -> bool:

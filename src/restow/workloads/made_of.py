@@ -14,10 +14,9 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from restow.cluster.owners import controller_of
-from restow.cluster.snapshot import ClusterSnapshot
-from restow.cluster.templates import TEMPLATED
+from restow.cluster.snapshot import TEMPLATED, ClusterSnapshot
 from restow.kube.objects import ControllerRevision, OwnerReference, PodTemplate, Workload
-from restow.workloads.stateful_sets import ordinal_of
+from restow.workloads.controllers import ordinal_of
 
 #: The label of pods, and of the revisions of a DaemonSet or a StatefulSet.
 REVISION_HASH: Final = "controller-revision-hash"

@@ -2,8 +2,8 @@
 
 It is made of the controller's template, not of the pod that goes: that one may have been resized, relabelled, or made of an
 older template. But the template does not say what admission adds: sidecars, tolerations, defaults, claims. What the running
-pod has beyond the template that it was made of is taken to be added again (``workloads.merging``), and a
-VerticalPodAutoscaler gives the new pod other requests (``workloads.vertical_scaling``).
+pod has beyond the template that it was made of is taken to be added again (``workloads.next_parts``), and a
+VerticalPodAutoscaler gives the new pod other requests (``workloads.autoscaling``).
 
 Where pod and template disagree and nothing explains it, or where the input lacks the object that decides, the next pod is a
 guess: ``caveat`` says why. Requests that were changed since the pod was created (``metadata.generation``) were changed by a
@@ -28,12 +28,10 @@ from restow.cluster.pods import PodRow
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.errors import InputError
 from restow.kube.objects import PodTemplate, VerticalPodAutoscaler
-from restow.workloads import made_parts
+from restow.workloads import next_parts
+from restow.workloads.autoscaling import VERTICAL_POD_AUTOSCALER, by_target
 from restow.workloads.made_of import OF_THE_NODE, MadeOf, Templates
-from restow.workloads.merging import itself, merge
-from restow.workloads.next_containers import ThreeContainers
-from restow.workloads.vertical_scaling import KIND as AUTOSCALER
-from restow.workloads.vertical_scaling import by_target
+from restow.workloads.next_parts import ThreeContainers, itself, merge
 
 #: The columns that ``_parts`` reads of a pod.
 _PARTS: Final = (
@@ -54,7 +52,7 @@ _BUILT_IN_CLASSES: Final = {"system-cluster-critical": 2_000_000_000, "system-no
 
 _Terms = dict[Any, Any]
 #: Writes the values of label keys into terms; with labels, and with these known.
-_Add = Callable[[Any, made_parts.Labels], _Terms]
+_Add = Callable[[Any, next_parts.Labels], _Terms]
 _Write = Callable[[_Terms], _Terms]
 
 
@@ -160,7 +158,7 @@ class NextPods:
         return NextPod(changes) if changes else ALIKE
 
     def _lacking_autoscalers(self) -> tuple[str, ...]:
-        return (AUTOSCALER,) if self._templates.lacks(AUTOSCALER) else ()
+        return (VERTICAL_POD_AUTOSCALER,) if self._templates.lacks(VERTICAL_POD_AUTOSCALER) else ()
 
     def _origin(self, pod: int) -> PodOrigin:
         found: PodOrigin = self._pods.tables.origins[self._pods.origins[pod]]
@@ -168,7 +166,7 @@ class NextPods:
 
     @cached_property
     def _autoscalers(self) -> Mapping[tuple[str, str, str], VerticalPodAutoscaler]:
-        return by_target(self._cluster.kind(AUTOSCALER))
+        return by_target(self._cluster.kind(VERTICAL_POD_AUTOSCALER))
 
     def _autoscaler(self, pod: int) -> VerticalPodAutoscaler | None:
         """The VerticalPodAutoscaler that acts on the next pod of a pod's controller."""
@@ -182,7 +180,9 @@ class NextPods:
         """A VerticalPodAutoscaler of the pod's namespace that could be for it; empty if all can be read."""
         namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
         left_out = sorted(self._cluster.left_out) if self._cluster.left_out else ()
-        return next((name for kind, space, name in left_out if (kind, space) == (AUTOSCALER, namespace)), "")
+        return next(
+            (name for kind, space, name in left_out if (kind, space) == (VERTICAL_POD_AUTOSCALER, namespace)), ""
+        )
 
     def _labels(self, pod: int, made: MadeOf) -> NextPod:
         assert made.own is not None
@@ -223,8 +223,8 @@ class NextPods:
         if made.new.spec.resource_claims and not flags & Flag.RESOURCE_CLAIMS:
             changes["flags"] = flags | int(Flag.RESOURCE_CLAIMS)
         answer = _next(changes, [what for each in found for what in each.disputed], made)
-        if answer.caveat and origin.by_autoscaler and self._templates.lacks(AUTOSCALER):
-            return answer._replace(lacks=(*answer.lacks, AUTOSCALER))
+        if answer.caveat and origin.by_autoscaler and self._templates.lacks(VERTICAL_POD_AUTOSCALER):
+            return answer._replace(lacks=(*answer.lacks, VERTICAL_POD_AUTOSCALER))
         if not answer.caveat and (unreadable := self._unreadable_autoscaler(pod)):
             return answer._replace(caveat=f"VerticalPodAutoscaler {unreadable} cannot be read")
         if not answer.caveat and pod_parts.decode_gates(bytes(made.new.spec.scheduling_gates)):
@@ -238,20 +238,20 @@ class NextPods:
         images, init_images = pods.tables.images[pods.images[pod]], pods.tables.init_images[pods.init_images[pod]]
         autoscaler = self._autoscaler(pod)
         is_plain = own is new and autoscaler is None and not origin.by_autoscaler
-        if is_plain and made_parts.is_verbatim(own.spec, key, images, init_images):
+        if is_plain and next_parts.is_verbatim(own.spec, key, images, init_images):
             return _Unlike({})
         regular = ThreeContainers(
-            made_parts.containers_of_pod(origin.containers, key[0], images),
-            made_parts.containers_of_template(own.spec.containers),
-            made_parts.containers_of_template(new.spec.containers),
+            next_parts.containers_of_pod(origin.containers, key[0], images),
+            next_parts.containers_of_template(own.spec.containers),
+            next_parts.containers_of_template(new.spec.containers),
         )
         init = ThreeContainers(
-            made_parts.containers_of_pod(origin.init_containers, key[1], init_images),
-            made_parts.containers_of_template(own.spec.init_containers or ()),
-            made_parts.containers_of_template(new.spec.init_containers or ()),
+            next_parts.containers_of_pod(origin.init_containers, key[1], init_images),
+            next_parts.containers_of_template(own.spec.init_containers or ()),
+            next_parts.containers_of_template(new.spec.init_containers or ()),
         )
-        made = regular.merged(origin, autoscaler, lacks_autoscalers=self._templates.lacks(AUTOSCALER))
-        made_init = init.merged(origin, None, lacks_autoscalers=self._templates.lacks(AUTOSCALER))
+        made = regular.merged(origin, autoscaler, lacks_autoscalers=self._templates.lacks(VERTICAL_POD_AUTOSCALER))
+        made_init = init.merged(origin, None, lacks_autoscalers=self._templates.lacks(VERTICAL_POD_AUTOSCALER))
         changes: PodRow = {}
         pod_level = _pod_level(key[2], bytes(own.spec.resources), bytes(new.spec.resources))
         next_key = made.keys(key[0], regular.pod), made_init.keys(key[1], init.pod), pod_level, key[3]
@@ -274,16 +274,16 @@ class NextPods:
             _labels_in(raw) for raw in (rules.key[0], made.own.spec.node_selector, made.new.spec.node_selector)
         ]
         selector = merge(*selectors)
-        affinity = made_parts.affinity_of(rules.key[1])
+        affinity = next_parts.affinity_of(rules.key[1])
         own_affinity, new_affinity = (
-            made_parts.affinity_of(bytes(each.spec.affinity)) for each in (made.own, made.new)
+            next_parts.affinity_of(bytes(each.spec.affinity)) for each in (made.own, made.new)
         )
-        terms, own, new = map(made_parts.terms_of, (affinity, own_affinity, new_affinity))
+        terms, own, new = map(next_parts.terms_of, (affinity, own_affinity, new_affinity))
         owner = owner_of(self._pods, pod)
         if owner is not None and owner.kind == "DaemonSet":
-            own.pop(made_parts.PINNED, None)
-            new.pop(made_parts.PINNED, None)
-        own, new = _in_form_of(terms, own, new, self._adding(made_parts.terms_with_label_keys, pod, made))
+            own.pop(next_parts.PINNED, None)
+            new.pop(next_parts.PINNED, None)
+        own, new = _in_form_of(terms, own, new, self._adding(next_parts.terms_with_label_keys, pod, made))
         merged = merge(terms, own, new)
         disputed = (*["nodeSelector"] * bool(selector.disputed), *["affinity"] * bool(merged.disputed))
         if selector.values == selectors[0] and merged.values == terms:
@@ -291,19 +291,19 @@ class NextPods:
         like = new_affinity if new_affinity.node_affinity is not None else affinity
         key = (
             msgspec.json.encode(selector.values) if selector.values else b"",
-            msgspec.json.encode(made_parts.affinity_with(merged.values, like)),
+            msgspec.json.encode(next_parts.affinity_with(merged.values, like)),
         )
         return _Unlike({"rules": self._pods.intern("rules", pod_parts.decode_rules(key))}, disputed)
 
     def _spread(self, pod: int, made: MadeOf) -> _Unlike:
         assert made.own is not None
         assert made.new is not None
-        constraints = made_parts.by_topology(self._pods.tables.spread[self._pods.spread[pod]])
+        constraints = next_parts.by_topology(self._pods.tables.spread[self._pods.spread[pod]])
         own, new = (
-            made_parts.by_topology(pod_parts.decode_spread(bytes(each.spec.topology_spread_constraints)))
+            next_parts.by_topology(pod_parts.decode_spread(bytes(each.spec.topology_spread_constraints)))
             for each in (made.own, made.new)
         )
-        own, new = _in_form_of(constraints, own, new, self._adding(made_parts.spread_with_label_keys, pod, made))
+        own, new = _in_form_of(constraints, own, new, self._adding(next_parts.spread_with_label_keys, pod, made))
         merged = merge(constraints, own, new)
         changes: PodRow = {}
         if merged.values != constraints:
@@ -350,14 +350,14 @@ class NextPods:
         return _Unlike({"priority": value} if value != self._pods.priority[pod] else {})
 
 
-def _unbound(labels: made_parts.Labels) -> made_parts.Labels:
+def _unbound(labels: next_parts.Labels) -> next_parts.Labels:
     """The labels of a pod without those that it has from its node."""
     if not any(key in labels for key in OF_THE_NODE):
         return labels
     return {key: value for key, value in labels.items() if key not in OF_THE_NODE}
 
 
-def _applied(add: _Add, labels: made_parts.Labels, terms: _Terms) -> _Terms:
+def _applied(add: _Add, labels: next_parts.Labels, terms: _Terms) -> _Terms:
     return add(terms, labels)
 
 
@@ -374,9 +374,9 @@ def _pod_level(pod: bytes, own: bytes, new: bytes) -> bytes:
     if own == new == pod or (not own and not new):
         return pod
     parts = [pod_parts.decode_requirements(raw, "spec") for raw in (pod, own, new)]
-    requests = merge(*[made_parts.quantities(each.requests) for each in parts])
-    limits = merge(*[made_parts.quantities(each.limits) for each in parts])
-    return made_parts.encoded(requests.values, limits.values)
+    requests = merge(*[next_parts.quantities(each.requests) for each in parts])
+    limits = merge(*[next_parts.quantities(each.limits) for each in parts])
+    return next_parts.encoded(requests.values, limits.values)
 
 
 def _labels_in(raw: Any) -> dict[str, str]:

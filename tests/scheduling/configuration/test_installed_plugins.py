@@ -11,7 +11,7 @@ from builders.entry_points import entry_points, offering
 from restow.documents.findings import Issue
 from restow.errors import InputError
 from restow.scheduling.configuration import registry
-from restow.scheduling.configuration.installed_plugins import ENTRY_POINTS
+from restow.scheduling.configuration.registry import ENTRY_POINTS
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded
 

@@ -7,13 +7,11 @@ from typing import get_args
 import pytest
 
 from builders.entry_points import entry_points, offering
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, default_points
-from restow.scheduling.configuration.queueing_rules import queueing_rules
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, default_points, queueing_rules
 from restow.scheduling.configuration.registry import IN_TREE
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.declaration import Point, SchedulerPlugin
-from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.queueing.queued_pod import QueuedPod
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, NodeFacts, PodFacts, Resource
+from restow.scheduling.queueing.queued_pods import QueuedPod
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded, the_profile
 
 #: Where kube-scheduler's plugins can reject pods.

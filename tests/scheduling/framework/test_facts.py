@@ -10,7 +10,7 @@ from descheduling.harness import a_cluster
 from restow.cluster.node_store import read_node
 from restow.cluster.pod_values import HostPort, PodVolume
 from restow.kube.objects import Node, Taint, Toleration
-from restow.scheduling.framework.facts import NodeFacts, node_facts, pod_facts
+from restow.scheduling.framework.requeueing import NodeFacts, node_facts, pod_facts
 
 
 def of(pod):

@@ -13,8 +13,7 @@ from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework import pod_counts
-from restow.scheduling.framework.pod_counts import PodCounts, Tracker
-from restow.scheduling.framework.topology import Topologies
+from restow.scheduling.framework.pod_counts import PodCounts, Topologies, Tracker
 
 
 @pytest.fixture
@@ -31,8 +30,8 @@ def track(counts: PodCounts, state: ClusterState, pods: range) -> Tracker:
 
 @pytest.mark.parametrize("capacity", [1, 14, 10_000], ids=["one-count", "a-few", "all"])
 def test_counts_follow_the_state_whether_kept_or_not(state, monkeypatch, capacity) -> None:
-    monkeypatch.setattr(pod_counts, "_CAPACITY", capacity)
-    monkeypatch.setattr(pod_counts, "_FEW", 0)
+    monkeypatch.setattr(pod_counts, "CAPACITY", capacity)
+    monkeypatch.setattr(pod_counts, "FEW_DOMAINS", 0)
     counts, topologies = PodCounts(state), Topologies(state.cluster.nodes)
     trackers = [track(counts, state, range(number, 6)) for number in range(3)]
     for pod, node in ((0, 1), (5, 3), (2, 0), (0, 2)):

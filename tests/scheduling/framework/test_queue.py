@@ -7,7 +7,7 @@ import pytest
 from builders import a_node, a_pod, ago
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
-from restow.scheduling.framework.queue import waiting_pods
+from restow.scheduling.framework.waiting_pods import waiting_pods
 
 
 def waiting(*pods, schedulers=("default-scheduler",)) -> tuple[list[str], dict[str, str]]:

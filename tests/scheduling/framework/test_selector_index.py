@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.kube.labels import NOTHING, Requirement, Selector
-from restow.scheduling.framework.selector_index import ScopedSelector, SelectorIndex
+from restow.scheduling.framework.context import ScopedSelector, SelectorIndex
 
 KEYS, VALUES = st.sampled_from(["app", "tier", "own"]), st.sampled_from(["a", "b", "c"])
 LABELS = st.dictionaries(st.sampled_from(["app", "tier", "own", "unasked"]), VALUES)

@@ -12,8 +12,7 @@ from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.choosing import NodeChooser
-from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.schedulers import NodeChooser, Schedulers
 from scheduling.large_clusters import SUBJECTS, a_large_cluster
 
 PROFILES = (SchedulerProfile(),)

@@ -20,13 +20,13 @@ from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import CycleError
-from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.pod_counts import PodCounts
 from restow.scheduling.framework.scoring import rank
 from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
-from restow.scheduling.plugins.resources.scoring import NonzeroUsage
+from restow.scheduling.plugins.resource_scoring import NonzeroUsage
 from scheduling.random_scenes import Changes, Scene
 
 SEEDS = st.integers(0, 2**32)

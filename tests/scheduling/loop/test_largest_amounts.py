@@ -12,7 +12,7 @@ from restow.cluster.amounts import capped_sum, percent_of
 from restow.scheduling.plugins.balanced_allocation import BalancedAllocation
 from restow.scheduling.plugins.image_locality import ImageLocality
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
-from restow.scheduling.plugins.resources.scoring import least_allocated, most_allocated, requested_to_capacity_ratio
+from restow.scheduling.plugins.resource_scoring import least_allocated, most_allocated, requested_to_capacity_ratio
 from scheduling.plugins.asking import INCOMING, a_context, pod_index, scores, statuses
 from scheduling.preempting import preempt
 

@@ -23,7 +23,7 @@ from builders import (
     spread,
 )
 from descheduling.harness import a_cluster
-from descheduling.proven import TOLD
+from proving.proven import TOLD
 from restow.scheduling.loop.missing_data import MissingData
 from restow.sources.documents import load_cluster
 

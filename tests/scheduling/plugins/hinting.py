@@ -9,17 +9,21 @@ import msgspec
 from descheduling.harness import a_cluster
 from restow.cluster.node_store import read_node
 from restow.kube import objects
-from restow.scheduling.framework.cluster_events import Resource
-from restow.scheduling.framework.facts import NodeFacts, PodFacts, node_facts, pod_facts
-from restow.scheduling.framework.requeueing import registered
-from restow.scheduling.queueing.changes import node_events, object_events, own_changes, pod_events
-from restow.scheduling.queueing.queued_pod import QueuedPod
-from restow.scheduling.queueing.rules import ProfileRules, QueueingRules
+from restow.scheduling.framework.requeueing import NodeFacts, PodFacts, Resource, node_facts, pod_facts, registered
+from restow.scheduling.queueing.events import (
+    ProfileRules,
+    QueueingRules,
+    node_events,
+    object_events,
+    own_changes,
+    pod_events,
+)
+from restow.scheduling.queueing.queued_pods import QueuedPod
 
 if TYPE_CHECKING:
     from builders import Object
-    from restow.scheduling.framework.cluster_events import ClusterEvent
     from restow.scheduling.framework.declaration import SchedulerPlugin
+    from restow.scheduling.framework.requeueing import ClusterEvent
 
 #: A node that pods of the rows are on, or are nominated for.
 NODE = {"kind": "Node", "metadata": {"name": "fake-node"}}

@@ -9,9 +9,9 @@ import pytest
 from builders import a_node, a_pod, a_toleration, node_affinity, node_term
 from restow.kube.objects import LabelSelectorRequirement as Requirement
 from restow.kube.objects import NodeAffinity, NodeSelector, NodeSelectorTerm
+from restow.scheduling.configuration.registry import IN_TREE
 from restow.scheduling.plugins import node_affinity as affinity
 from restow.scheduling.plugins import node_ports, node_unschedulable, taint_toleration
-from restow.scheduling.plugins.without_decisions import NODE_NAME
 from scheduling.plugins.hinting import helped, nominated
 
 CORDON = "node.kubernetes.io/unschedulable"
@@ -136,10 +136,10 @@ def test_node_ports(old, new, expected):
 
 @pytest.mark.parametrize(("old", "new", "expected"), [(None, node(), True), (node(), node(labels={"a": "b"}), False)])
 def test_node_name(old, new, expected):
-    assert helped(NODE_NAME, pod(), old, new) is expected
+    assert helped(IN_TREE["NodeName"], pod(), old, new) is expected
 
 
-@pytest.mark.parametrize("plugin", [affinity.PLUGIN, node_ports.PLUGIN, NODE_NAME])
+@pytest.mark.parametrize("plugin", [affinity.PLUGIN, node_ports.PLUGIN, IN_TREE["NodeName"]])
 def test_who_waits_for_new_nodes_hears_of_any_change_of_taints(plugin):
     """Upstream adds this to all that do not ask for taints themselves, and asks no hint."""
     assert helped(plugin, FOO, node(taints=[NOT_READY]), node(taints=["other:NoSchedule"]))

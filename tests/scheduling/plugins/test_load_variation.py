@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from builders import a_node, a_pod, node_metrics
 from cluster.histories import a_series
-from restow.cluster.usage_columns import packed
+from restow.cluster.usage_series import packed
 from restow.kube.timestamps import SECOND, format_time
 from restow.scheduling.framework.context import Context
 from restow.scheduling.plugins.load_variation import LoadVariationRiskBalancing, LoadVariationRiskBalancingArgs

@@ -8,7 +8,7 @@ import pytest
 from builders import a_condition, a_container, a_node, a_pod, ago, running
 from restow.errors import InputError
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
-from restow.scheduling.plugins.resources.scoring import least_allocated, most_allocated, requested_to_capacity_ratio
+from restow.scheduling.plugins.resource_scoring import least_allocated, most_allocated, requested_to_capacity_ratio
 from scheduling.configurations import fit, loaded
 from scheduling.plugins.asking import INCOMING, a_context, pod_index, scores, statuses
 

@@ -9,7 +9,7 @@ import msgspec
 
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import NodeSelector, Taint, Toleration
-from restow.scheduling.plugins.tolerations import scheduler_tolerates
+from restow.scheduling.plugins.taint_toleration import scheduler_tolerates
 
 if TYPE_CHECKING:
     from builders import Object

@@ -16,7 +16,7 @@ from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.post_filtering import Preemption
 from restow.scheduling.loop.decision import Scheduler
 from restow.scheduling.plugins.default_preemption import _resolvable
-from restow.scheduling.preemption import resource_trials
+from restow.scheduling.preemption import dry_runs
 from restow.scheduling.preemption.candidates import Candidates, KnownCandidates, RankedCandidates, least
 from scheduling.crowds import a_crowd
 from scheduling.random_scenes import Changes
@@ -119,7 +119,7 @@ def _of_one_victim(nodes: list[int], violations: list[int]) -> Candidates:
 
 
 def test_candidates_of_the_past_are_forgotten_when_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(resource_trials, "_CAPACITY", 0)
+    monkeypatch.setattr(dry_runs, "CAPACITY", 0)
     scheduler = a_scheduler(Random(3))
     pods = scheduler.queue().pods
     told = [preemption and preemption.candidates for preemption in (scheduler.decide(pod).preemption for pod in pods)]

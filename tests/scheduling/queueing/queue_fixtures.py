@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.framework.requeueing import Interest, PreEnqueue
-from restow.scheduling.queueing.rules import ProfileRules, QueueingRules
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, PreEnqueue, Resource
+from restow.scheduling.queueing.events import ProfileRules, QueueingRules
 from restow.scheduling.queueing.scheduling_queue import QueueSettings, SchedulingQueue
 
 #: Waits for any new node, and for pods that the hint finds helpful: those whose name says so.

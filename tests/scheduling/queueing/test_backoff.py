@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.scheduling.queueing.backoff import BackoffSettings, is_backing_off
+from restow.scheduling.queueing.queued_pods import BackoffSettings, is_backing_off
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from restow.kube.objects import Taint, Toleration
-from restow.scheduling.framework.cluster_events import Resource
-from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.queueing.changes import node_events, object_events, own_changes, pod_events
+from restow.scheduling.framework.requeueing import NodeFacts, PodFacts, Resource
+from restow.scheduling.queueing.events import node_events, object_events, own_changes, pod_events
 
 
 def pod(**facts: object) -> PodFacts:

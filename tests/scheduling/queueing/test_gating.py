@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, default_points
-from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.framework.cluster_events import Action, Resource
-from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, default_points, queueing_rules
+from restow.scheduling.framework.requeueing import Action, Interest, Resource
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from scheduling.queueing.queue_fixtures import HELPFUL, INTERESTS, NODE_ADDED, NODES, PODS, a_pod, a_queue, rejected
 
@@ -68,10 +66,3 @@ def test_a_pod_that_a_plugin_stops_on_its_way_back_waits_for_that_plugin_and_the
     assert queue.place("p") is QueuePlace.GATED, "the gate does not hear of nodes"
     queue.on_event(HELPFUL, 0)
     assert queue.place("p") is QueuePlace.BACKOFF
-
-
-def test_a_gated_pod_that_is_activated_stays_gated() -> None:
-    queue = with_gates()
-    queue.add(a_pod("p", gates=("a",)), 0)
-    queue.activate("p", 0)
-    assert queue.place("p") is QueuePlace.GATED

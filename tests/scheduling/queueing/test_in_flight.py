@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from restow.scheduling.framework.cluster_events import Action, Resource
-from restow.scheduling.framework.requeueing import Interest, about_itself
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.framework.requeueing import Action, Interest, Resource, about_itself
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from scheduling.queueing.queue_fixtures import (
     HELPFUL,
@@ -100,14 +99,6 @@ def test_an_update_in_the_middle_of_an_attempt_counts_and_is_what_is_tried_next(
     queued = queue.pop(0)
     assert queued is not None
     assert queued.pod.labels == {"a": "b"}
-
-
-def test_a_pod_that_is_activated_in_the_middle_of_an_attempt_comes_back_and_no_other() -> None:
-    queue = tried("p", "q")
-    queue.activate("p", 0)
-    for uid in ("p", "q"):
-        queue.requeue(uid, frozenset({NODES}), 0)
-    assert (queue.place("p"), queue.place("q")) == (QueuePlace.BACKOFF, QueuePlace.UNSCHEDULABLE)
 
 
 def test_what_waited_too_long_wakes_those_in_flight_too() -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
-from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, Resource
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from scheduling.queueing.queue_fixtures import HELPFUL, INTERESTS, NODE_ADDED, NODES, PODS, USELESS, a_pod, a_queue
 
@@ -23,7 +22,6 @@ STEPS = st.one_of(
     st.tuples(st.just("add"), st.sampled_from(UIDS), st.integers(-1, 1)),
     st.tuples(st.just("gate"), st.sampled_from(UIDS)),
     st.tuples(st.just("delete"), st.sampled_from(UIDS)),
-    st.tuples(st.just("activate"), st.sampled_from(UIDS)),
     st.tuples(st.just("pop")),
     st.tuples(st.just("fail"), st.sampled_from(UIDS), st.sampled_from(PLUGINS)),
     st.tuples(st.just("bind"), st.sampled_from(UIDS)),
@@ -69,10 +67,6 @@ class Run:
         self.queue.delete(uid)
         self.known.discard(uid)
         self.trying.pop(uid, None)
-
-    def activate(self, uid: str) -> None:
-        """Somebody wants a pod to be tried."""
-        self.queue.activate(uid, self.now)
 
     def pop(self) -> None:
         """The next attempt begins, with the first of the pods that may be tried."""

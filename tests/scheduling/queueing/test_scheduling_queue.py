@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from restow.cluster.pod_values import HostPort
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.framework.requeueing import Interest, about_itself
-from restow.scheduling.queueing.backoff import BackoffSettings
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource, about_itself
+from restow.scheduling.queueing.queued_pods import BackoffSettings, QueuePlace
 from restow.scheduling.queueing.scheduling_queue import QueueSettings
 from scheduling.queueing.queue_fixtures import (
     HELPFUL,
@@ -262,16 +259,6 @@ def test_a_pod_can_be_deleted_wherever_it_is(place: QueuePlace) -> None:
     assert not any(queue.lengths().values())
     assert len(queue) == 0
     assert popped(queue, 1000) == []
-
-
-@pytest.mark.parametrize("plugins", [(NODES,), ()])
-def test_a_pod_is_activated_from_wherever_it_waits(plugins: tuple[str, ...]) -> None:
-    queue = a_queue()
-    rejected(queue, "p", 0, *plugins)
-    queue.activate("p", 0)
-    queue.activate("unknown", 0)
-    assert queue.place("p") is QueuePlace.ACTIVE
-    assert queue.incoming[QueuePlace.ACTIVE, "ForceActivate"] == 1
 
 
 def test_nobody_needs_waking_where_nothing_can_be_tried_without_an_event() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
-from restow.scheduling.queueing.why_waiting import why_waiting
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, queueing_rules
+from restow.scheduling.queueing.scheduling_queue import SchedulingQueue, why_waiting
 from scheduling.queueing.queue_fixtures import NODE_ADDED, NODES, PODS, a_pod, a_queue, rejected
 
 
@@ -51,7 +49,7 @@ def test_a_gated_pod_waits_for_who_holds_it() -> None:
     assert why_waiting(queue, "p", 1) == ("It is not tried: SchedulingGates says waiting for scheduling gates: [a b].",)
     rejected(queue, "q", 0, "NodeResourcesFit")
     preempting.add("q")
-    queue.activate("q", 1)
+    queue.on_event(NODE_ADDED, 1)
     assert why_waiting(queue, "q", 1) == (
         "It was tried once, and rejected by NodeResourcesFit the last time.",
         "It is not tried: DefaultPreemption says waiting for the preemption for this pod to be finished.",

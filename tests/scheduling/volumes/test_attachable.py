@@ -7,7 +7,7 @@ import pytest
 
 from builders import ZONE, a_node, a_pv, node_term
 from cluster.test_state import node_row
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.scheduling.plugins.volume_binding import VolumeBinding
 from restow.scheduling.volumes.attachable import translated
 from scheduling.plugins.asking import a_context, codes, pod_index

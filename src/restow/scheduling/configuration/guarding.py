@@ -2,7 +2,7 @@
 
 A filter that raises, or answers with a value of the wrong shape, rejects every node that it was asked about; the fault
 is the reason. A score that fails leaves the cycle without an answer. So no pod lands where a plugin failed, and none is
-moved there.
+moved there. A ``PluginError`` says what is no answer, in half a sentence.
 
 The scheduler does not know what such a plugin looks at, so it asks every time. Verdicts are kept only for a plugin that
 declares ``scope`` and ``key``.
@@ -11,23 +11,24 @@ declares ``scope`` and ``key``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import IntArray
 from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import ANY_PART
 from restow.cluster.state import ClusterState
 from restow.installed_packages import FAULTS, UnusablePackageError
 from restow.kube.excerpts import described
-from restow.scheduling.configuration import answers
-from restow.scheduling.configuration.answers import PluginError
-from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.context import Context, Follower
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
+    MAX_SCORE,
     NO_PODS,
+    PASSES,
     PROCEED,
     CycleError,
     FilterResult,
@@ -37,13 +38,16 @@ from restow.scheduling.framework.extension_points import (
     Scores,
     one_outcome,
 )
-from restow.scheduling.framework.following import Follower
 from restow.scheduling.framework.post_filtering import Handle, Preemption
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.sampling.relative_scores import Ranged, RelativeScores
 
 #: The methods that a plugin has for its points.
 _METHODS = {"preFilter": "prefilter", "filter": "filter", "score": "score"}
+
+
+class PluginError(Exception):
+    """A plugin raised, or gave an answer that is none."""
 
 
 def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarded:
@@ -147,7 +151,7 @@ class Guarded:
         if not self._made.has("prefilter"):
             return PROCEED
         try:
-            return answers.prefiltered(self._ask("prefilter", pod), len(self._state.cluster.nodes))
+            return _checked_prefilter(self._ask("prefilter", pod), len(self._state.cluster.nodes))
         except PluginError as fault:
             return PreFiltered(failure=self._outcome(fault))
 
@@ -156,17 +160,16 @@ class Guarded:
         if not self._made.has("affecting_pods"):
             return None
         try:
-            return answers.some_pods(self._ask("affecting_pods", pod), len(self._state.exists))
+            return _checked_pods(self._ask("affecting_pods", pod), len(self._state.exists))
         except PluginError:
             return None
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Its verdict; it rejects all of the nodes where it fails."""
         try:
-            return answers.filter_result(self._ask("filter", pod, nodes.copy()), len(nodes))
+            return _checked_filter(self._ask("filter", pod, nodes.copy()), len(nodes))
         except PluginError as fault:
-            everywhere: BoolArray = np.ones(len(nodes), dtype=bool)
-            return one_outcome(everywhere, self._outcome(fault))
+            return self._reject(nodes, fault)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Its scores, normalised; CycleError where it fails."""
@@ -174,7 +177,7 @@ class Guarded:
             scores = self._raw(pod, nodes)
             if self._normalises and isinstance(scores, np.ndarray) and len(scores):
                 scores = self._normalise(scores, int(scores.min()), int(scores.max()))
-            answers.check_range(scores)
+            _check_range(scores)
         except PluginError as fault:
             raise self._broken_cycle(fault) from fault
         return scores
@@ -190,10 +193,10 @@ class Guarded:
         return Ranged.of(raw, self._normalise_window) if isinstance(raw, np.ndarray) else None
 
     def _raw(self, pod: int, nodes: IntArray) -> Scores | int | None:
-        return answers.raw_scores(self._ask("score", pod, nodes.copy()), len(nodes))
+        return _checked_scores(self._ask("score", pod, nodes.copy()), len(nodes))
 
     def _normalise(self, raw: Scores, lowest: int, highest: int) -> Scores:
-        return answers.normalised_scores(self._ask("normalize_score", raw, lowest, highest), len(raw))
+        return _checked_normalised(self._ask("normalize_score", raw, lowest, highest), len(raw))
 
     def _normalise_window(self, raw: Scores, lowest: int, highest: int) -> Scores:
         try:
@@ -231,6 +234,9 @@ class Guarded:
             except PluginError as fault:
                 self._lost = fault
 
+    def _reject(self, nodes: IntArray, fault: PluginError) -> FilterResult:
+        return one_outcome(np.ones(len(nodes), dtype=bool), self._outcome(fault))
+
     def _outcome(self, fault: PluginError) -> Outcome:
         return Outcome((_failed(self.name, fault),), unresolvable=True)
 
@@ -261,12 +267,11 @@ class GuardedLocal(Guarded):
         try:
             self._key(pod)
         except PluginError as fault:
-            everywhere: BoolArray = np.ones(len(nodes), dtype=bool)
-            return one_outcome(everywhere, self._outcome(fault))
+            return self._reject(nodes, fault)
         return super().filter(pod, nodes)
 
     def _key(self, pod: int) -> int:
-        return answers.whole_number(self._ask("key", pod))
+        return _checked_key(self._ask("key", pod))
 
 
 class GuardedPostFilter:
@@ -283,10 +288,104 @@ class GuardedPostFilter:
     def post_filter(self, pod: int, verdicts: Verdicts) -> Preemption:
         """Its answer; nothing can be done for the pod where it fails."""
         try:
-            return answers.preemption(self._made.call("post_filter", pod, verdicts))
+            return _checked_preemption(self._made.call("post_filter", pod, verdicts))
         except PluginError as fault:
             return Preemption(message=_failed(self._name, fault))
 
 
 def _failed(name: str, fault: PluginError) -> str:
     return f'plugin "{name}" failed: {fault}'
+
+
+def _checked_prefilter(answer: Any, nodes: int) -> PreFiltered:
+    """Check a PreFilter answer about ``nodes`` nodes."""
+    if not isinstance(answer, PreFiltered):
+        raise PluginError(f"prefilter returned {_kind(answer)} instead of a PreFiltered")
+    if answer.failure is not None:
+        _check_outcome("prefilter", answer.failure)
+    if answer.allowed is not None and not _is(answer.allowed, "b", nodes):
+        raise PluginError(f"prefilter allowed {_kind(answer.allowed)} instead of bool[{nodes}]")
+    return answer if answer.allowed is None else replace(answer, allowed=answer.allowed.copy())
+
+
+def _checked_filter(answer: Any, nodes: int) -> FilterResult:
+    """Check a filter answer about ``nodes`` nodes."""
+    if not isinstance(answer, FilterResult):
+        raise PluginError(f"filter returned {_kind(answer)} instead of a FilterResult")
+    category = answer.category
+    if not _is(category, "i", nodes):
+        raise PluginError(f"filter returned categories of {_kind(category)} instead of int64[{nodes}]")
+    if not isinstance(answer.outcomes, list | tuple):
+        raise PluginError(f"filter returned outcomes of {_kind(answer.outcomes)} instead of a tuple")
+    for each in answer.outcomes:
+        _check_outcome("filter", each)
+    if nodes and not PASSES <= int(category.min()) <= int(category.max()) < len(answer.outcomes):
+        raise PluginError(f"filter returned a category that is none of its {len(answer.outcomes)} outcomes")
+    return answer
+
+
+def _checked_scores(answer: Any, nodes: int) -> Scores | int | None:
+    """Check the raw scores of ``nodes`` nodes."""
+    if answer is None or (isinstance(answer, int) and not isinstance(answer, bool)):
+        return answer
+    if not _is(answer, "i", nodes):
+        raise PluginError(f"score returned {_kind(answer)} instead of int64[{nodes}], a number or None")
+    scores: Scores = answer
+    return scores
+
+
+def _checked_normalised(answer: Any, nodes: int) -> Scores:
+    """Check the normalised scores of ``nodes`` nodes."""
+    if not _is(answer, "i", nodes):
+        raise PluginError(f"normalize_score returned {_kind(answer)} instead of int64[{nodes}]")
+    scores: Scores = answer
+    return scores
+
+
+def _check_range(scores: Scores | int | None) -> None:
+    """Scores are 0 to 100 in the end."""
+    if scores is None or (isinstance(scores, np.ndarray) and len(scores) == 0):
+        return
+    least, most = int(np.min(scores)), int(np.max(scores))
+    if least < 0 or most > MAX_SCORE:
+        raise PluginError(f"a score is {least if least < 0 else most}, not 0 to {MAX_SCORE}")
+
+
+def _checked_pods(answer: Any, pods: int) -> IntArray:
+    """Check rows among those of ``pods`` pods."""
+    if not (isinstance(answer, np.ndarray) and answer.dtype.kind == "i" and answer.ndim == 1):
+        raise PluginError(f"affecting_pods returned {_kind(answer)} instead of rows of pods")
+    if len(answer) and not 0 <= int(answer.min()) <= int(answer.max()) < pods:
+        raise PluginError("affecting_pods returned a row that no pod has")
+    rows: IntArray = answer
+    return rows
+
+
+def _checked_key(answer: Any) -> int:
+    """What a plugin looks at of a pod."""
+    if isinstance(answer, bool) or not isinstance(answer, int | np.integer):
+        raise PluginError(f"key returned {_kind(answer)} instead of a whole number")
+    return int(answer)
+
+
+def _checked_preemption(answer: Any) -> Preemption:
+    """An answer to PostFilter."""
+    if not isinstance(answer, Preemption):
+        raise PluginError(f"post_filter returned {_kind(answer)} instead of a Preemption")
+    return answer
+
+
+def _check_outcome(method: str, outcome: Any) -> None:
+    reasons = outcome.reasons if isinstance(outcome, Outcome) else None
+    if not (isinstance(reasons, tuple) and reasons and all(isinstance(each, str) for each in reasons)):
+        raise PluginError(f"{method} returned {_kind(outcome)} instead of an Outcome with a tuple of reasons")
+
+
+def _is(value: Any, kind: str, length: int) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == kind and value.shape == (length,)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    return "nothing" if value is None else f"a value of type {type(value).__name__}"

@@ -1,7 +1,8 @@
 """The declaration of a scheduler plugin: its name, extension points, arguments, and how to build it.
 
 It stands in the plugin's own file, as ``PLUGIN``. Everything that a configuration can do with the plugin follows from
-it, so no other code needs to know the plugin by name. Source: the registry of in-tree plugins, Kubernetes 1.36.
+it, so no other code needs to know the plugin by name. What is wrong with a field of its arguments is said in the words
+of Kubernetes' field errors (``invalid``, ``required`` ...). Source: the registry of in-tree plugins, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import Struct
 
-from restow.documents.findings import Issue
+from restow.documents.findings import Issue, Path
+from restow.kube import validation
+from restow.kube.excerpts import excerpt
+from restow.kube.validation import key_problems
 
 if TYPE_CHECKING:
     from restow.scheduling.framework.context import Context
@@ -105,3 +109,41 @@ class SchedulerPlugin:
     pre_enqueue: PreEnqueue | None = None
     #: Which events can help a pod that it rejected; None where it does not say, and any event may.
     interests: tuple[Interest, ...] | None = None
+
+
+def invalid(path: Path, value: str | int, detail: str) -> Issue:
+    """``Invalid value: 7: detail``."""
+    shown = validation.quote(value) if isinstance(value, str) else excerpt(value)
+    return Issue(path, f"Invalid value: {shown}: {detail}")
+
+
+def required(path: Path, detail: str) -> Issue:
+    """``Required value: detail``."""
+    return Issue(path, f"Required value: {detail}")
+
+
+def forbidden(path: Path, detail: str) -> Issue:
+    """``Forbidden: detail``."""
+    return Issue(path, f"Forbidden: {detail}")
+
+
+def duplicate(path: Path, value: str) -> Issue:
+    """``Duplicate value: "x"``."""
+    return Issue(path, f"Duplicate value: {validation.quote(value)}")
+
+
+def not_supported(path: Path, value: str, supported: Iterable[str]) -> Issue:
+    """``Unsupported value: "x": supported values: "a", "b"``."""
+    return Issue(path, validation.not_supported("", value, supported).removeprefix(": "))
+
+
+def out_of_range(path: Path, value: int, lowest: int, highest: int) -> list[Issue]:
+    """Empty for a value from the lowest to the highest."""
+    if lowest <= value <= highest:
+        return []
+    return [invalid(path, value, f"not in valid range [{lowest}, {highest}]")]
+
+
+def not_a_label(path: Path, name: str) -> list[Issue]:
+    """Empty for what could be the key of a label."""
+    return [invalid(path, name, problem) for problem in key_problems(name)]

@@ -25,7 +25,7 @@ Scores = npt.NDArray[np.signedinteger]
 
 #: The category of a node that passes.
 PASSES = -1
-#: The category of nodes that were not asked about, because the node in ``nominatedNodeName`` passes.
+#: The category of nodes that were not asked about, because the nominated node passes.
 NOT_ASKED = -2
 MAX_SCORE = 100
 NO_PODS: IntArray = np.zeros(0, dtype=np.int64)
@@ -217,3 +217,14 @@ def scaled(raw: Scores, highest: int, *, reverse: bool = False) -> Scores:
         return np.full_like(raw, MAX_SCORE if reverse else 0)
     share = raw * MAX_SCORE // highest
     return MAX_SCORE - share if reverse else share
+
+
+class PhaseTimer(Protocol):
+    """Called at the end of each phase of a decision; a phase begins where the one before it ended."""
+
+    def __call__(self, point: str, plugin: str = "", status: str = "Success") -> None:
+        """Note an extension point, in kube-scheduler's words; ``plugin`` is empty unless one plugin alone was timed."""
+
+
+def untimed(point: str, plugin: str = "", status: str = "Success") -> None:
+    """A timer that records nothing."""

@@ -1,11 +1,12 @@
 """How many pods of a kind are in each topology domain, kept up to date as pods come and go.
 
 Spread constraints and affinity terms ask one question over and over: how many pods of this namespace with these labels
-are in each zone, or on each node? A *tracker* is the set of those pods, as groups of pods alike that are found once
-through an index. It is counted over a topology on first use, and follows the state's log of changes from then on. A
-change costs as much as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts
-over many domains only the recently used are kept. A question about some nodes reads only the nodes that have any of the
-pods, which are few. Every tracker looks at a new group once.
+are in each zone, or on each node? A *domain* is the nodes that share a value of one label. A *tracker* is the set of those
+pods, as groups of pods alike that are found once through an index. It is counted over a topology on first use, and
+follows the state's log of changes from then on; one look-up takes the counts of domains to nodes. A change costs as much
+as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts over many domains only
+the recently used are kept. A question about some nodes reads only the nodes that have any of the pods, which are few.
+Every tracker looks at a new group once.
 """
 
 from __future__ import annotations
@@ -13,24 +14,95 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.journal import NodeChange
-from restow.cluster.nodes import NodePart
+from restow.cluster.nodes import NO_LABEL, NodePart, Nodes
 from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
-from restow.scheduling.framework.topology import NO_DOMAIN, Domains
+
+#: The domain of nodes that are in none.
+NO_DOMAIN = 0
 
 Counts = npt.NDArray[np.int32]
 
 #: How many numbers all counts over many domains may have together: 100 MB.
-_CAPACITY = 25_000_000
+CAPACITY = 25_000_000
 #: Up to this number, domains are few.
-_FEW = 64
+FEW_DOMAINS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """A division of the nodes into domains 1, 2...; NO_DOMAIN is for the rest. Only ever equal to itself."""
+
+    #: int64[node].
+    of_node: IntArray
+    #: One more than the highest domain.
+    count: int
+
+    @cached_property
+    def listed(self) -> list[int]:
+        """The domain of each node, to be looked up one by one."""
+        listed: list[int] = self.of_node.tolist()
+        return listed
+
+    def totals(self, per_node: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Sum over the nodes of each domain, int64[domain]; 0 for NO_DOMAIN."""
+        # The sums are made in float64, which is exact below 2**53.
+        totals = np.bincount(self.of_node, weights=per_node, minlength=self.count).astype(np.int64)
+        totals[NO_DOMAIN] = 0
+        return totals
+
+    def only(self, nodes: BoolArray) -> Domains:
+        """These domains with only some of the nodes."""
+        return self if nodes.all() else Domains(np.where(nodes, self.of_node, NO_DOMAIN), self.count)
+
+    def existing(self) -> IntArray:
+        """The domains that have a node."""
+        return np.setdiff1d(self.of_node, NO_DOMAIN)
+
+
+class Topologies:
+    """The domains of every topology key of one cluster."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._domains: dict[str, Domains] = {}
+        self._complete: dict[str, Domains] = {}
+        nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget)
+
+    @cached_property
+    def nodes(self) -> Domains:
+        """One domain per node, ignoring labels: node i is domain i + 1."""
+        count = len(self._nodes) + 1
+        return Domains(np.arange(1, count), count)
+
+    def domains(self, key: str) -> Domains:
+        """Nodes by the value of a label; those without it are in no domain."""
+        known = self._domains.get(key)
+        if known is None:
+            column = self._nodes.label_column(key)
+            known = self._domains[key] = Domains(column.codes.astype(np.int64) + 1, len(column.values) + 1)
+        return known
+
+    def _forget(self) -> None:
+        self._domains, self._complete = {}, {}
+        self.__dict__.pop("nodes", None)
+
+    def complete(self, key: str) -> Domains:
+        """Domains by a label; a node without it counts as one with an empty value."""
+        known = self._complete.get(key)
+        if known is None:
+            column = self._nodes.label_column(key)
+            codes = np.where(column.codes == NO_LABEL, column.code(""), column.codes)
+            known = self._complete[key] = Domains(codes.astype(np.int64) + 1, len(column.values) + 2)
+        return known
 
 
 @dataclass(slots=True)
@@ -132,9 +204,9 @@ class PodCounts:
         known = tracker.counts.get(domains)
         if known is None:
             known = tracker.counts[domains] = self._counted(tracker, domains)
-            if domains.count > _FEW:
+            if domains.count > FEW_DOMAINS:
                 self._keep(tracker, domains)
-        elif domains.count > _FEW:
+        elif domains.count > FEW_DOMAINS:
             self._kept.move_to_end((tracker, domains))
         return known
 
@@ -213,7 +285,7 @@ class PodCounts:
         """Make room for a count; those that were not asked for longest are forgotten."""
         self._kept[tracker, domains] = None
         self._size += 2 * domains.count
-        while self._size > _CAPACITY and len(self._kept) > 1:
+        while self._size > CAPACITY and len(self._kept) > 1:
             (oldest, over), _ = self._kept.popitem(last=False)
             del oldest.counts[over]
             self._size -= 2 * over.count

@@ -16,8 +16,8 @@ import numpy as np
 from restow.cluster.interning import BoolArray
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.filtering import Filters
-from restow.scheduling.framework.nominations import Nominations
 from restow.scheduling.framework.verdicts import Verdicts
+from restow.scheduling.framework.waiting_pods import Nominations
 
 
 @dataclass(slots=True, frozen=True)

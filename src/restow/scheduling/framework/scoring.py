@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.scheduling.framework.extension_points import MAX_SCORE, ScorePlugin, Scores, WidePlugin
-from restow.scheduling.framework.phase_timer import PhaseTimer, untimed
+from restow.scheduling.framework.extension_points import MAX_SCORE, PhaseTimer, ScorePlugin, Scores, WidePlugin, untimed
 
 #: Up to this weight, what all plugins together say fits into narrow integers.
 _LIGHT = 16

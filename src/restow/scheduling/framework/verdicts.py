@@ -28,27 +28,34 @@ class PluginRejection:
 
 
 class Verdicts:
-    """Who rejects which node: ``rejections[verdict[node]]``, or PASSES."""
+    """Who rejects which node: ``rejections[verdict[node]]``, or PASSES.
+
+    Where ``passes`` is given, ``verdict`` may be a function, called when it is first read; it must not read anything that
+    changes.
+    """
 
     def __init__(
         self,
-        verdict: Categories,
+        verdict: Categories | Callable[[], Categories],
         rejections: Sequence[PluginRejection],
         prefilter: PluginRejection | None = None,
+        *,
         allowed: BoolArray | None = None,
+        passes: BoolArray | None = None,
     ) -> None:
-        self._verdict: Categories | None = verdict
+        self._verdict = verdict
         self.rejections = rejections
         #: What a plugin said before it looked at any node; every node counts as rejected by it.
         self.prefilter = prefilter
         #: The nodes that PreFilter plugins left, bool[node]; None is all.
         self.allowed = allowed
+        if passes is not None:
+            self.passes = passes
 
-    @property
+    @cached_property
     def verdict(self) -> Categories:
         """The category of every node."""
-        assert self._verdict is not None, "verdicts that are told later tell them here"
-        return self._verdict
+        return self._verdict if isinstance(self._verdict, np.ndarray) else self._verdict()
 
     @cached_property
     def passes(self) -> BoolArray:
@@ -64,29 +71,6 @@ class Verdicts:
         """The rejection of a node; None if it passes."""
         category = int(self.verdict[node])
         return None if category in (PASSES, NOT_ASKED) else self.rejections[category]
-
-
-class LateVerdicts(Verdicts):
-    """Verdicts that are built when read; ``build`` must not read anything that changes."""
-
-    def __init__(
-        self,
-        passes: BoolArray,
-        build: Callable[[], Categories],
-        rejections: Sequence[PluginRejection],
-        allowed: BoolArray | None = None,
-    ) -> None:
-        super().__init__(np.zeros(0, dtype=np.int64), rejections, allowed=allowed)
-        self._verdict = None
-        self._build = build
-        self.passes = passes
-
-    @property
-    def verdict(self) -> Categories:
-        """The category of every node."""
-        if self._verdict is None:
-            self._verdict = self._build()
-        return self._verdict
 
 
 def rejecting_plugins(verdicts: Verdicts) -> frozenset[str]:
@@ -111,11 +95,16 @@ def fit_error(verdicts: Verdicts) -> str:
 
 def reason_counts(verdicts: Verdicts, nodes: IntArray | None = None) -> Mapping[str, int]:
     """How many nodes, of all or of some, gave each reason."""
-    counts: Counter[str] = Counter()
     given = verdicts.verdict if nodes is None else verdicts.verdict[nodes]
-    categories, sizes = np.unique(given[given != PASSES], return_counts=True)
-    for category, size in zip(categories.tolist(), sizes.tolist(), strict=True):
-        for reason in verdicts.rejections[category].outcome.reasons:
+    return count_reasons(given[given != PASSES], verdicts.rejections)
+
+
+def count_reasons(categories: Categories, rejections: Sequence[PluginRejection]) -> Counter[str]:
+    """How often each reason is given by rejections of these numbers."""
+    counts: Counter[str] = Counter()
+    numbers, sizes = np.unique(categories, return_counts=True)
+    for number, size in zip(numbers.tolist(), sizes.tolist(), strict=True):
+        for reason in rejections[number].outcome.reasons:
             counts[reason] += size
     return counts
 

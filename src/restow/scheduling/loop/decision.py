@@ -14,21 +14,17 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import PENDING
-from restow.scheduling.configuration.profile_plugins import plugins_of, post_filters_of
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, plugins_of, post_filters_of
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.extension_points import CycleError, SigningPlugin
+from restow.scheduling.framework.extension_points import CycleError, PhaseTimer, SigningPlugin, untimed
 from restow.scheduling.framework.filtering import Filters
-from restow.scheduling.framework.nominations import Nominations
-from restow.scheduling.framework.phase_timer import PhaseTimer, untimed
 from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
-from restow.scheduling.framework.queue import Queue, waiting_pods
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
+from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_pods
 from restow.scheduling.loop.unmodelled import unmodelled
-from restow.scheduling.sampling.landing_odds import LandingOdds
-from restow.scheduling.sampling.winners import Sampling
-from restow.scheduling.volumes.reservations import Reservation
+from restow.scheduling.sampling.landing_odds import LandingOdds, Sampling
+from restow.scheduling.volumes.storage import Reservation
 
 
 @dataclass(slots=True, frozen=True)
@@ -201,7 +197,7 @@ class Scheduler:
         """Every node that could win, and how probable each is; to be asked before the state changes.
 
         Ties are broken by chance. In clusters of 100 and more nodes so is which of the feasible nodes are scored at all
-        (``scheduling.sampling.winners``): the best of all need not be among them.
+        (``scheduling.sampling.landing_odds``): the best of all need not be among them.
         """
         if decision.ranking is None:
             return LandingOdds.equal(decision.best)

@@ -15,8 +15,8 @@ from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.pod_columns import PodGroups
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import PersistentVolumeClaim
-from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
-from restow.scheduling.plugins.spreading.terms import SELECTING_WORKLOADS
+from restow.scheduling.plugins.affinity_terms import AffinityTerm, PodTerms, compile_terms
+from restow.scheduling.plugins.spread_terms import SELECTING_WORKLOADS
 
 #: The kinds that placements and evictions depend on, in addition to nodes and pods.
 KINDS = (

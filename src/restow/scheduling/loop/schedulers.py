@@ -7,17 +7,18 @@ that one. Source: the scheduler's profile map, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.nominations import Nominations
-from restow.scheduling.framework.phase_timer import PhaseTimer, untimed
-from restow.scheduling.framework.queue import Queue, waiting_for_others, waiting_pods
+from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.verdicts import Verdicts
+from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_for_others, waiting_pods
 from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
 from restow.scheduling.sampling.landing_odds import LandingOdds
-from restow.scheduling.volumes.reservations import Reservation
+from restow.scheduling.volumes.storage import Reservation
 
 
 class Schedulers:
@@ -114,3 +115,22 @@ def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Itera
         decision = schedulers.decide(pod)
         yield decision
         schedulers.settle(decision)
+
+
+@dataclass(slots=True)
+class NodeChooser:
+    """Draws the node that a pod goes to among the best; all profiles share one.
+
+    A plan names all nodes that could win; a scheduler has to choose. Ties are broken at random. In clusters of 100 and
+    more nodes only some feasible nodes are looked at, and the search for them begins where the last one ended, so that all
+    nodes have their turn. Source: nextStartNodeIndex and selectHost, Kubernetes 1.36.
+    """
+
+    chance: Random
+    #: Where the next search begins, in visiting order.
+    start: int = 0
+
+    def node(self, schedulers: Schedulers, decision: SchedulingDecision) -> int:
+        """The node for a pod that gets one, on the state on which that was decided."""
+        best, self.start = schedulers.scheduler_of(decision.pod).search(decision, self.start)
+        return int(self.chance.choice(best.tolist()))

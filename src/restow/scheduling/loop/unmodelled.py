@@ -1,25 +1,107 @@
-"""What a pod asks for that restow does not model: no node is named for it.
+"""What restow does not model, and what it says where that matters.
 
-A plan refuses the move, ``schedule`` and a simulation leave the pod pending, and the scheduler daemon leaves it to
-others, all with the same reason. Ignoring the rule would be a guess with a node's name on it.
+Of pods with ``spec.resourceClaims`` no node is named: a plan refuses the move, ``schedule`` and a simulation leave the pod
+pending, and the scheduler daemon leaves it to others, all with the same reason. Ignoring the rule would be a guess with a
+node's name on it. Nodes that align whole CPUs with NUMA nodes, and API servers of another minor version, are a caveat.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import Pods
+from restow.cluster.snapshot import ClusterSnapshot
+from restow.kube.objects import NodeResourceTopology
 from restow.scheduling.framework.extension_points import Outcome
 from restow.scheduling.framework.verdicts import PluginRejection
 
-#: Of pods with ``spec.resourceClaims``: restow neither reads claims, slices and device classes nor allocates devices.
+#: Restow neither reads claims, slices and device classes nor allocates devices.
 #: Source: DynamicResources, Kubernetes 1.36.
 _CLAIMS: Final = PluginRejection(
     "DynamicResources", Outcome(("it claims dynamic resources, which restow does not model",), unresolvable=True)
 )
 
+_KIND: Final = "NodeResourceTopology"
+_POLICY: Final = "topologyManagerPolicy"
+#: What enforcing policies are called, in attributes and, by how they begin, in ``topologyPolicies``.
+_ENFORCING: Final = frozenset({"single-numa-node", "restricted"})
+_OLD_NAMES: Final = ("SingleNUMANode", "Restricted")
+
+#: The minor version whose rules restow follows.
+MODELLED: Final = 36
+
 
 def unmodelled(pods: Pods, pod: int) -> PluginRejection | None:
     """The plugin whose rules restow does not model and that would decide about a pod, and why; None if there is none."""
     return _CLAIMS if pods.carries(pod, Flag.RESOURCE_CLAIMS) else None
+
+
+class Alignment:
+    """The nodes of one cluster that enforce NUMA alignment, which no scheduler of Kubernetes looks at.
+
+    A Guaranteed pod with whole CPUs gets CPUs of its own. Where ``topologyManagerPolicy`` is ``single-numa-node`` or
+    ``restricted`` and no NUMA node has enough left, the kubelet fails the pod after it was bound
+    (``TopologyAffinityError``). So such a landing is possible at most. How a node aligns says its NodeResourceTopology,
+    where the input has one. Source: topology manager, Kubernetes 1.36; topology.node.k8s.io v1alpha1 and v1alpha2.
+    """
+
+    def __init__(self, cluster: ClusterSnapshot) -> None:
+        self._pods = cluster.pods
+        self._nodes = cluster.nodes
+        enforcing = {each.metadata.name for each in cluster.kind(_KIND).values() if _enforces(each)}
+        #: bool[node]; None where no node does.
+        self._enforcing: BoolArray | None = (
+            np.array([name in enforcing for name in cluster.nodes.names], dtype=bool) if enforcing else None
+        )
+
+    def concerns(self, pod: int) -> bool:
+        """Whether it matters for a pod: some node enforces alignment, and the pod gets CPUs of its own."""
+        return self._enforcing is not None and self._pods.tables.resources[self._pods.resources[pod]].exclusive_cpus
+
+    def free(self, nodes: IntArray) -> BoolArray:
+        """Which of some nodes enforce nothing, bool[len(nodes)]."""
+        return np.ones(len(nodes), dtype=bool) if self._enforcing is None else ~self._enforcing[nodes]
+
+    def caveat(self, pod: int, nodes: IntArray) -> str:
+        """Why a pod may fail on one of some nodes, a clause for people; empty where that is not known of any."""
+        if not self.concerns(pod):
+            return ""
+        enforcing = nodes[~self.free(nodes)].tolist()
+        if not enforcing:
+            return ""
+        more = f" and {len(enforcing) - 1} more" if len(enforcing) > 1 else ""
+        verb = "align" if more else "aligns"
+        return (
+            f"{self._nodes.names[enforcing[0]]}{more} {verb} whole CPUs with NUMA nodes, which restow does not model: "
+            "the kubelet may refuse the pod"
+        )
+
+
+def _enforces(topology: NodeResourceTopology) -> bool:
+    policies = {each.value for each in topology.attributes or () if each.name == _POLICY}
+    if policies:
+        return not _ENFORCING.isdisjoint(policies)
+    return any(each.startswith(_OLD_NAMES) for each in topology.topology_policies or ())
+
+
+def other_scores(minor: int | None) -> str:
+    """Why scores of a server's scheduler may differ from those that restow computes, a clause for people.
+
+    The scheduler is taken to be of the API server's version. From 1.33 to 1.36 filters, and scores but one, are the
+    same: the score of NodeResourcesBalancedAllocation is another since 1.36 (before and after the pod, no longer after
+    alone). Which nodes a pod fits on is therefore known, and which of them wins is not. What later versions change is not
+    known yet. Empty for the modelled version, and where the version is not known (None). Source:
+    NodeResourcesBalancedAllocation, Kubernetes 1.35 and 1.36.
+    """
+    if minor is None or minor == MODELLED:
+        return ""
+    which = (
+        "whose NodeResourcesBalancedAllocation scores otherwise than"
+        if minor < MODELLED
+        else "whose scores are not known to be"
+    )
+    return f"the API server is Kubernetes 1.{minor}, {which} those of 1.{MODELLED}, by which restow goes"

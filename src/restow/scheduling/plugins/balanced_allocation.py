@@ -14,17 +14,13 @@ from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.documents.findings import Issue
-from restow.scheduling.framework.argument_problems import duplicate, invalid
+from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, duplicate, invalid
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
-from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.plugins.resources.arguments import DEFAULT_RESOURCES, ResourceSpec, weighted
+from restow.scheduling.plugins.resource_scoring import BASIC, DEFAULT_RESOURCES, ResourceSpec, weighted
 
 NAME = "NodeResourcesBalancedAllocation"
-
-#: Resources that count even for pods that do not request them.
-_BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
 class NodeResourcesBalancedAllocationArgs(SchedulerPluginArgs, frozen=True):
@@ -63,7 +59,7 @@ class BalancedAllocation:
         """Find the rows of the resources that some node or pod names by now."""
         names = self._state.cluster.nodes.resources
         self._rows = [names.index(name) for name in self._resources if name in names]
-        self._always = [names.index(name) for name in _BASIC if name in names]
+        self._always = [names.index(name) for name in BASIC if name in names]
         self._columns: dict[int, tuple[IntArray, IntArray]] = {}
         #: Which distinct requests ask for any of the resources.
         self._asking: dict[int, bool] = {}

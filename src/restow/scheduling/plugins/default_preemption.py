@@ -1,7 +1,7 @@
 """DefaultPreemption: where a pod that fits nowhere would fit if less important pods went.
 
 Only nodes are tried whose rejection the removal of pods could lift, each on its own, every one of them (kube-scheduler
-may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there (``nominatedNodeName``)
+may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there
 and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.36.
 """
 
@@ -16,17 +16,13 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.pod_values import Flag
 from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
-from restow.scheduling.framework.argument_problems import invalid, out_of_range
-from restow.scheduling.framework.cluster_events import Action, Resource
-from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
-from restow.scheduling.framework.facts import PodFacts
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid, out_of_range
+from restow.scheduling.framework.filtering import PreFilterResult
 from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
-from restow.scheduling.framework.prefiltering import PreFilterResult
-from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.framework.requeueing import Action, Interest, PodFacts, Resource
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
-from restow.scheduling.preemption.dry_runs import DryRuns
-from restow.scheduling.preemption.resource_trials import ResourceTrials
+from restow.scheduling.preemption.dry_runs import DryRuns, ResourceTrials
 from restow.scheduling.preemption.victims import VictimSearch
 
 NAME = "DefaultPreemption"
@@ -105,7 +101,7 @@ class DefaultPreemption:
         return ranked_candidates.among(wanted), reasons
 
     def _ineligible(self, pod: int, verdicts: Verdicts) -> str:
-        """Why a pod may not preempt; empty where it may."""
+        """Why a pod may not preempt (``preemptionPolicy``, victims on their way out); empty where it may."""
         if self._pods.carries(pod, Flag.NEVER_PREEMPTS):
             return _NEVER
         node = self._nominations.node(pod)

@@ -13,10 +13,10 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
+from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
-from restow.scheduling.framework.lru_cache import LruCache
 
 NAME = "ImageLocality"
 

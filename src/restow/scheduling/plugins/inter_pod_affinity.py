@@ -17,9 +17,8 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_values import PlacementRules
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32
-from restow.scheduling.framework.argument_problems import out_of_range
-from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
+from restow.scheduling.framework.context import Context, Selection, selected
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, out_of_range
 from restow.scheduling.framework.extension_points import (
     MAX_SCORE,
     NO_PODS,
@@ -32,11 +31,9 @@ from restow.scheduling.framework.extension_points import (
     PreFiltered,
     Scores,
 )
-from restow.scheduling.framework.pod_counts import Counts, Tracker
-from restow.scheduling.framework.selector_index import Selection, selected
-from restow.scheduling.framework.topology import NO_DOMAIN, Topologies
-from restow.scheduling.plugins.affinity.requeueing import INTERESTS
-from restow.scheduling.plugins.affinity.terms import (
+from restow.scheduling.framework.pod_counts import NO_DOMAIN, Counts, Topologies, Tracker
+from restow.scheduling.plugins.affinity_terms import (
+    INTERESTS,
     AffinityTerm,
     CarriedTerm,
     CarriedTerms,

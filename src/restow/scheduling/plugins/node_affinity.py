@@ -26,7 +26,7 @@ from restow.kube.node_selection import (
 )
 from restow.kube.objects import NodeAffinity as WireNodeAffinity
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
+from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
@@ -42,9 +42,7 @@ from restow.scheduling.framework.extension_points import (
     Scores,
     scaled,
 )
-from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.framework.lru_cache import LruCache
-from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, NodeFacts, PodFacts, Resource
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
 NAME = "NodeAffinity"
@@ -122,7 +120,7 @@ class NodeAffinity:
         return NO_PODS
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """Reject nodes by the scheduler's own affinity first, then by the pod's."""
+        """Reject nodes by the scheduler's own affinity (``addedAffinity``) first, then by the pod's."""
         identifier = int(self._pods.rules[pod])
         matching = self._matching.get(identifier)
         if matching is None:

@@ -14,7 +14,6 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_columns import PodIndex, by_value
 from restow.cluster.pod_values import HostPort
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -27,8 +26,7 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     one_outcome,
 )
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
 
 NAME = "NodePorts"
 

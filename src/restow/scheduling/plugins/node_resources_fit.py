@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,9 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS, NodePart
 from restow.cluster.pod_values import ContainerResources
 from restow.documents.findings import Issue
-from restow.scheduling.framework.argument_problems import invalid, not_a_label
+from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid, not_a_label
 from restow.scheduling.framework.extension_points import (
     PASSES,
     PROCEED,
@@ -33,17 +34,18 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     Scores,
 )
-from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.plugins.resources.accounted import BASIC, accounted, is_extended
-from restow.scheduling.plugins.resources.arguments import ScoringStrategy, strategy_problems, weighted
-from restow.scheduling.plugins.resources.requeueing import INTERESTS
-from restow.scheduling.plugins.resources.scoring import (
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, NodeFacts, PodFacts, Resource
+from restow.scheduling.plugins.resource_scoring import (
+    BASIC,
     NonzeroUsage,
     ResourceRoom,
+    ScoringStrategy,
     Strategy,
     least_allocated,
     most_allocated,
     requested_to_capacity_ratio,
+    strategy_problems,
+    weighted,
 )
 from restow.scheduling.sampling.relative_scores import sorted_out
 
@@ -277,6 +279,71 @@ def _strategy(strategy: ScoringStrategy) -> Strategy:
     return most_allocated if strategy.type == "MostAllocated" else least_allocated
 
 
+# Which resources the scheduler keeps account of.
+@cache
+def is_extended(name: str) -> bool:
+    """Whether a resource is an extended one: with a domain that is not Kubernetes' own."""
+    return "/" in name and not name.partition("/")[0].endswith("kubernetes.io") and not name.startswith("requests.")
+
+
+@cache
+def is_scalar(name: str) -> bool:
+    """Whether the scheduler tracks a resource other than CPU, memory and ephemeral storage.
+
+    Extended resources, huge pages, attachable volumes and native resources with a prefix; others are dropped.
+    """
+    return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
+
+
+def accounted(requests: Mapping[str, int]) -> dict[str, int]:
+    """What counts of some requests."""
+    return {name: amount for name, amount in requests.items() if amount > 0 and (name in BASIC or is_scalar(name))}
+
+
+def _frees_room(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: a pod is gone that took room, or takes less of what the pod requests; or the pod itself requests less."""
+    old: PodFacts = event.old
+    new: PodFacts | None = event.new
+    if new is None:
+        return old.counts_somewhere
+    if new.uid == pod.uid:
+        return True
+    return bool(new.node) and _is_less(new.requests, old.requests, accounted(pod.requests))
+
+
+def _has_room(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the pod fits on the empty node, and the node is new or has more of what the pod requests than before.
+
+    As upstream does, this includes resources that the plugin is configured to ignore.
+    """
+    old: NodeFacts | None = event.old
+    new: NodeFacts = event.new
+    needs = {"pods": 1} | accounted(pod.requests)
+    if any(new.allocatable.get(name, 0) < amount for name, amount in needs.items()):
+        return False
+    return old is None or _is_less(old.allocatable, new.allocatable, needs)
+
+
+def _is_less(less: Mapping[str, int], more: Mapping[str, int], of: Mapping[str, int]) -> bool:
+    """Whether there is less of any of some resources."""
+    return any(less.get(name, 0) < more.get(name, 0) for name in of)
+
+
+_INTERESTS: Final = (
+    Interest(
+        Resource.POD,
+        Action.DELETE | Action.UPDATE_POD_SCALE_DOWN,
+        _frees_room,
+        "a pod goes, or requests less, and leaves room on its node",
+    ),
+    Interest(
+        Resource.NODE,
+        Action.ADD | Action.UPDATE_NODE_ALLOCATABLE,
+        _has_room,
+        "a node is added, or grows, that has enough of what it requests",
+    ),
+)
+
 PLUGIN = SchedulerPlugin(
     NAME,
     ("preFilter", "filter", "preScore", "score", "placementScore"),
@@ -287,5 +354,5 @@ PLUGIN = SchedulerPlugin(
     # kube-scheduler validates them when it makes the plugin.
     is_checked_when_idle=False,
     dependent=("filter",),
-    interests=INTERESTS,
+    interests=_INTERESTS,
 )

@@ -8,7 +8,6 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -21,9 +20,8 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     one_outcome,
 )
-from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.plugins.tolerations import scheduler_tolerates
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, NodeFacts, PodFacts, Resource
+from restow.scheduling.plugins.taint_toleration import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
 

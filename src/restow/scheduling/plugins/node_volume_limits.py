@@ -20,16 +20,13 @@ from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodIndex
 from restow.cluster.snapshot import Key
 from restow.kube.objects import CSINode, VolumeAttachment
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
+from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
 from restow.scheduling.volumes.attachable import Attachable, attachables, driver_of, is_migratable
-from restow.scheduling.volumes.requeueing import has_claim
-from restow.scheduling.volumes.storage import Storage
+from restow.scheduling.volumes.storage import VolumePlugin, has_claim
 
 NAME = "NodeVolumeLimits"
 
@@ -41,16 +38,16 @@ _EXCEEDED = Outcome(("node(s) exceed max volume count",))
 Counts = npt.NDArray[np.int64]
 
 
-class NodeVolumeLimits:
+class NodeVolumeLimits(VolumePlugin):
     """Filter."""
 
     name = NAME
 
     def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._state = context.state
         self._nodes = context.state.cluster.nodes
         self._cluster = context.state.cluster
-        self._storage = context.shared(Storage)
         self._attached = PerNode.following(context.state, self._count_attached)
         self._limits: dict[str, Counts] = {}
         self._nodes.follow(NodePart.POSITION, self._forget)
@@ -59,18 +56,10 @@ class NodeVolumeLimits:
         self._limits = {}
         self.__dict__.pop("_observed", None)
 
-    def applies_to(self, pod: int) -> bool:
-        """Pods with volumes."""
-        return bool(self._storage.volumes_of(pod))
-
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without a volume that any driver could attach."""
         volumes = self._storage.volumes_of(pod)
         return PROCEED if any(each.disk is None or is_migratable(each.disk) for each in volumes) else SKIP
-
-    def affecting_pods(self, _pod: int) -> IntArray:
-        """Pods with volumes."""
-        return self._storage.with_volumes
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a driver would have more volumes than it may."""

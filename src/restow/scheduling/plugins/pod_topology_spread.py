@@ -18,7 +18,10 @@ from restow.cluster.nodes import NodePart
 from restow.documents.findings import Issue, Path
 from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
-from restow.scheduling.framework.argument_problems import (
+from restow.scheduling.framework.context import Context, selected
+from restow.scheduling.framework.declaration import (
+    SchedulerPlugin,
+    SchedulerPluginArgs,
     duplicate,
     forbidden,
     invalid,
@@ -26,8 +29,6 @@ from restow.scheduling.framework.argument_problems import (
     not_supported,
     required,
 )
-from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
     NO_PODS,
     PASSES,
@@ -41,14 +42,25 @@ from restow.scheduling.framework.extension_points import (
     Scores,
     among,
 )
-from restow.scheduling.framework.pod_counts import Counts, Tracker
-from restow.scheduling.framework.selector_index import selected
-from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
-from restow.scheduling.plugins.spreading.domains import DomainCounter
-from restow.scheduling.plugins.spreading.requeueing import INTERESTS
-from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
-from restow.scheduling.plugins.spreading.terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
-from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, WindowedSpread, normalised, raw_scores
+from restow.scheduling.framework.pod_counts import NO_DOMAIN, Counts, Domains, Topologies, Tracker
+from restow.scheduling.plugins.spread_domains import DomainCounter
+from restow.scheduling.plugins.spread_scores import (
+    ConstraintCounts,
+    ScoredConstraint,
+    SpreadClassScores,
+    SpreadScoreClasses,
+    WindowedSpread,
+    normalised,
+    raw_scores,
+)
+from restow.scheduling.plugins.spread_terms import (
+    HOSTNAME,
+    INTERESTS,
+    Defaulting,
+    SpreadCompiler,
+    SpreadTerm,
+    SpreadTerms,
+)
 from restow.scheduling.sampling.relative_scores import RelativeScores
 
 NAME = "PodTopologySpread"
@@ -60,7 +72,6 @@ _HARD_ERROR = f'running PreFilter plugin "{NAME}": get constraints from pod: '
 _SOFT_ERROR = f'running PreScore plugin "{NAME}": calculating preScoreState: '
 #: The least number of pods in a domain where there is no domain.
 _NO_MINIMUM = 2**31 - 1
-
 
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _DEFAULTING = ("System", "List")
@@ -213,7 +224,7 @@ class PodTopologySpread:
         return WindowedSpread.of([constraint.at(counted) for constraint in constraints], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
-        """The verdict of one constraint on some nodes."""
+        """The verdict of one constraint on some nodes, by ``maxSkew`` and the least number of domains."""
         counted = self._domains.counted(pod, term, keys)
         domains = counted.domains
         totals = domains.totals(self._arrivals(pod)) if _is_empty(term) else self._count(pod, term, domains)

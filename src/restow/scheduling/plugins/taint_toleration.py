@@ -6,6 +6,7 @@ judged once. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.kube.objects import Taint, Toleration
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
+from restow.kube.taints import HARD_EFFECTS, tolerates
+from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -30,15 +32,21 @@ from restow.scheduling.framework.extension_points import (
     one_outcome,
     scaled,
 )
-from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.framework.lru_cache import LruCache
-from restow.scheduling.framework.requeueing import Interest, about_itself
-from restow.scheduling.plugins.tolerations import scheduler_tolerates
+from restow.scheduling.framework.requeueing import (
+    Action,
+    ClusterEvent,
+    Interest,
+    NodeFacts,
+    PodFacts,
+    Resource,
+    about_itself,
+)
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
+
+_GATED = frozenset({"Lt", "Gt"})
 
 NAME = "TaintToleration"
 
-_HARD = ("NoSchedule", "NoExecute")
 _SOFT = "PreferNoSchedule"
 _UNTOLERATED = Outcome(("node(s) had untolerated taint(s)",), unresolvable=True)
 
@@ -52,7 +60,7 @@ class TaintToleration:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        #: By tolerations: how many hard and soft taints of each taint set are not tolerated, int64[2, taint set].
+        #: By tolerations: of each taint set, whether hard taints and how many soft ones are not tolerated, int64[2, taint set].
         self._untolerated: dict[int, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
         self._soft: dict[int, Scores | None] = {}
         #: By tolerations and the highest number of soft taints.
@@ -121,19 +129,32 @@ class TaintToleration:
         return known
 
 
+def scheduler_tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Whether some toleration that counts for kube-scheduler matches the taint.
+
+    The operators Lt and Gt are behind a feature gate that is off in Kubernetes 1.36: to the scheduler they match nothing,
+    while the Descheduler honours them. Source: TaintToleration, TaintTolerationComparisonOperators.
+    """
+    return any(each.operator not in _GATED and tolerates(each, taint) for each in tolerations)
+
+
+def tolerates_hard_taints(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...]) -> bool:
+    """Whether a pod tolerates all NoSchedule and NoExecute taints of a node."""
+    return all(taint.effect not in HARD_EFFECTS or scheduler_tolerates(tolerations, taint) for taint in taints)
+
+
 def _untolerated(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...]) -> tuple[int, int]:
     soft_tolerations = [each for each in tolerations if each.effect in {"", _SOFT}]
-    hard = sum(taint.effect in _HARD and not scheduler_tolerates(tolerations, taint) for taint in taints)
     soft = sum(taint.effect == _SOFT and not scheduler_tolerates(soft_tolerations, taint) for taint in taints)
-    return hard, soft
+    return int(not tolerates_hard_taints(tolerations, taints)), soft
 
 
 def _becomes_tolerable(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
     """Hint: the pod tolerates the node's hard taints, and did not before."""
     old: NodeFacts | None = event.old
     new: NodeFacts = event.new
-    return not _untolerated(pod.tolerations, new.taints)[0] and (
-        old is None or bool(_untolerated(pod.tolerations, old.taints)[0])
+    return tolerates_hard_taints(pod.tolerations, new.taints) and (
+        old is None or not tolerates_hard_taints(pod.tolerations, old.taints)
     )
 
 

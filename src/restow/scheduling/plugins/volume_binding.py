@@ -8,6 +8,7 @@ a volume keeps the pod waiting. Nothing of it depends on the pods of a node. Sou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,18 @@ from restow.cluster.pod_values import PodVolume
 from restow.cluster.snapshot import Key
 from restow.documents.findings import Issue
 from restow.kube.node_selection import NodeSelection
-from restow.kube.objects import Int64, NodeSelector, PersistentVolume, PersistentVolumeClaim
-from restow.scheduling.framework.argument_problems import invalid
+from restow.kube.objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    Int64,
+    NodeSelector,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
+from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid
 from restow.scheduling.framework.extension_points import (
     PASSES,
     PROCEED,
@@ -32,16 +41,25 @@ from restow.scheduling.framework.extension_points import (
     Outcome,
     PreFiltered,
 )
-from restow.scheduling.plugins.resources.arguments import UtilizationShapePoint
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
+from restow.scheduling.plugins.resource_scoring import UtilizationShapePoint
 from restow.scheduling.volumes.attachable import Migration
-from restow.scheduling.volumes.matching import NO_VOLUME, Provisioning, VolumeMatch, VolumeOffer, match_claims
-from restow.scheduling.volumes.requeueing import BINDING
-from restow.scheduling.volumes.reservations import Reservation, Reservations
+from restow.scheduling.volumes.matching import (
+    NO_VOLUME,
+    Provisioning,
+    VolumeMatch,
+    VolumeOffer,
+    match_claims,
+    size_limit,
+)
 from restow.scheduling.volumes.storage import (
     WAIT_FOR_FIRST_CONSUMER,
-    Storage,
+    Reservation,
+    Reservations,
+    VolumePlugin,
     annotations_of,
     class_of_claim,
+    has_claim,
     is_bound,
     not_found,
 )
@@ -90,15 +108,15 @@ class _Claims:
     delayed: tuple[PersistentVolumeClaim, ...]
 
 
-class VolumeBinding:
+class VolumeBinding(VolumePlugin):
     """Filter."""
 
     name = NAME
 
     def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._storage = context.shared(Storage)
         self._provisioning = Provisioning(context.state.cluster, self._storage)
         self._reservations = Reservations(context.state, self._reserve)
         self._migration = Migration(context.state.cluster)
@@ -109,10 +127,6 @@ class VolumeBinding:
 
     def _forget(self) -> None:
         self._reach, self._last = {}, None
-
-    def applies_to(self, pod: int) -> bool:
-        """Pods with volumes."""
-        return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail where a claim is missing, lost or not bound in time; skip pods without claims."""
@@ -125,10 +139,6 @@ class VolumeBinding:
                 return PreFiltered(failure=problem)
         found = self._claims(pod)
         return PreFiltered(failure=found) if isinstance(found, Outcome) else PROCEED
-
-    def affecting_pods(self, _pod: int) -> IntArray:
-        """Pods with volumes."""
-        return self._storage.with_volumes
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes that do not reach the bound volumes, or where none can be had for an unbound claim."""
@@ -186,7 +196,7 @@ class VolumeBinding:
         return _UNBOUND if immediate else _Claims(tuple(bound), tuple(delayed))
 
     def _binding_mode(self, claim: PersistentVolumeClaim) -> str | None:
-        """The binding mode of the claim's class: empty without a class, None where the class does not say."""
+        """``volumeBindingMode`` of the claim's class: empty without a class, None where the class does not say."""
         storage_class = self._storage.storage_class(class_of_claim(claim))
         return "" if storage_class is None else storage_class.volume_binding_mode
 
@@ -284,6 +294,69 @@ def _outcome(bound: int, unbound: int) -> Outcome:
 _OUTCOMES = tuple(_outcome(bound, unbound) for bound in range(3) for unbound in range(3))[1:]
 
 
+def _reaches_further(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the class is new, or its volumes can be elsewhere than before."""
+    old: StorageClass | None = event.old
+    new: StorageClass = event.new
+    return old is None or (old.allowed_topologies or ()) != (new.allowed_topologies or ())
+
+
+def _is_migrated(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the CSINode is new, or other built-in drivers than before have been replaced on its node."""
+    old: CSINode | None = event.old
+    new: CSINode = event.new
+    return old is None or annotations_of(old).migrated_plugins != annotations_of(new).migrated_plugins
+
+
+def _stops_telling_capacity(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: what is left of the driver's storage is no longer looked at.
+
+    Upstream asks that the pod has a volume of the driver inline, which restow does not read.
+    """
+    old: CSIDriver = event.old
+    new: CSIDriver = event.new
+    return bool(old.spec.storage_capacity) and not new.spec.storage_capacity
+
+
+def _grows(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: larger volumes than before can be made."""
+    old: CSIStorageCapacity | None = event.old
+    new: CSIStorageCapacity = event.new
+    if old is None:
+        return True
+    before, now = size_limit(old), size_limit(new)
+    return now is not None and (before is None or now > before)
+
+
+_INTERESTS: Final = (
+    Interest(
+        Resource.STORAGE_CLASS,
+        Action.ADD | Action.UPDATE,
+        _reaches_further,
+        "a storage class is added, or allows other topologies",
+    ),
+    Interest(
+        Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE, has_claim, "one of its claims is added or changes"
+    ),
+    Interest(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE, words="a persistent volume is added or changes"),
+    Interest(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, words="a node is added or gets other labels"),
+    Interest(
+        Resource.CSI_NODE,
+        Action.ADD | Action.UPDATE,
+        _is_migrated,
+        "a CSINode is added, or tells that other drivers are replaced",
+    ),
+    Interest(
+        Resource.CSI_DRIVER,
+        Action.UPDATE,
+        _stops_telling_capacity,
+        "a CSI driver no longer tells how much storage is left",
+    ),
+    Interest(
+        Resource.CSI_STORAGE_CAPACITY, Action.ADD | Action.UPDATE, _grows, "more storage is left for a storage class"
+    ),
+)
+
 PLUGIN = SchedulerPlugin(
     NAME,
     ("preFilter", "filter", "reserve", "preScore", "score", "preBind"),
@@ -291,5 +364,5 @@ PLUGIN = SchedulerPlugin(
     args=VolumeBindingArgs,
     check=check,
     dependent=("filter", "reserve", "preBind"),
-    interests=BINDING,
+    interests=_INTERESTS,
 )

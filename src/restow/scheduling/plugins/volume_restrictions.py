@@ -17,14 +17,11 @@ from restow.cluster.pod_columns import PodIndex
 from restow.cluster.pod_values import Disk, PodVolume
 from restow.cluster.snapshot import Key
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.volumes.requeueing import names_claim
-from restow.scheduling.volumes.storage import Storage, not_found
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
+from restow.scheduling.volumes.storage import VolumePlugin, names_claim, not_found
 
 NAME = "VolumeRestrictions"
 
@@ -36,18 +33,14 @@ _IN_USE = (
 _CLAIM_IN_USE = Outcome((_IN_USE,))
 
 
-class VolumeRestrictions:
+class VolumeRestrictions(VolumePlugin):
     """Filter."""
 
     name = NAME
 
     def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._state = context.state
-        self._storage = context.shared(Storage)
-
-    def applies_to(self, pod: int) -> bool:
-        """Pods with volumes."""
-        return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail where a claim is missing; skip pods without disks and without claims that another pod holds."""
@@ -59,10 +52,6 @@ class VolumeRestrictions:
                 return PreFiltered(failure=not_found("persistentvolumeclaim", volume.claim))
         needed = any(volume.disk is not None for volume in volumes) or self._is_claim_in_use(pod)
         return PROCEED if needed else SKIP
-
-    def affecting_pods(self, _pod: int) -> IntArray:
-        """Pods with volumes."""
-        return self._storage.with_volumes
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a pod has a conflicting disk, then all of them for a claim in use."""

@@ -15,14 +15,17 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL, NodePart
 from restow.kube.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
-from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.framework.requeueing import Interest
-from restow.scheduling.volumes.requeueing import names_claim
-from restow.scheduling.volumes.storage import WAIT_FOR_FIRST_CONSUMER, Storage, class_of_claim, not_found
+from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
+from restow.scheduling.volumes.storage import (
+    WAIT_FOR_FIRST_CONSUMER,
+    VolumePlugin,
+    class_of_claim,
+    names_claim,
+    not_found,
+)
 
 NAME = "VolumeZone"
 
@@ -35,19 +38,15 @@ _KEYS = (*_TODAY, *_TODAY.values())
 _ELSEWHERE = Outcome(("node(s) had no available volume zone",), unresolvable=True)
 
 
-class VolumeZone:
+class VolumeZone(VolumePlugin):
     """Filter."""
 
     name = NAME
 
     def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._nodes = context.state.cluster.nodes
-        self._storage = context.shared(Storage)
         self._nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, lambda: self.__dict__.pop("_placed", None))
-
-    def applies_to(self, pod: int) -> bool:
-        """Pods with volumes."""
-        return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail if a claim leads to no volume; skip pods whose volumes name no place."""
@@ -59,10 +58,6 @@ class VolumeZone:
                     return PreFiltered(failure=found)
                 labelled = labelled or (found is not None and any(_places(found)))
         return PROCEED if labelled else SKIP
-
-    def affecting_pods(self, _pod: int) -> IntArray:
-        """Pods with volumes."""
-        return self._storage.with_volumes
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes outside the zones and regions of a volume."""

@@ -57,7 +57,7 @@ class PotentialVictims:
 
 # A budget counts in the pod's namespace if its selector asks for something and matches; a pod without labels is under
 # no budget, and neither is one whose disruption the budget knows already. That is not how evictions read a budget.
-# Pods that would exceed ``status.disruptionsAllowed`` are *violating*: they are spared first, but not at any price.
+# Pods that would exceed what the status of a budget allows are *violating*: they are spared first, but not at any price.
 # Source: filterPodsWithPDBViolation, Kubernetes 1.36.
 class VictimBudgets:
     """The budgets of one state, by pod."""
@@ -213,7 +213,7 @@ def _selection(budget: PodDisruptionBudget) -> tuple[str, LabelSelector | None]:
 
 
 def _said(budget: PodDisruptionBudget) -> tuple[int, Mapping[str, object]]:
-    """A budget's state now: ``disruptionsAllowed`` and ``disruptedPods``."""
+    """A budget's state now: how many disruptions it allows, and ``disruptedPods``."""
     return budget.status.disruptions_allowed, budget.status.disrupted_pods or {}
 
 

@@ -1,4 +1,4 @@
-"""The scheduling queue: which pod is tried next.
+"""The scheduling queue: which pod is tried next, and why others wait.
 
 A pod is in one place. *Active* pods are tried in order of priority, then of how long they have waited. A pod that was
 rejected becomes *unschedulable* until an event that one of the plugins that rejected it is registered for; then it
@@ -19,27 +19,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import floor
+from math import ceil, floor
 from typing import Final
 
-from restow.scheduling.framework.cluster_events import (
+from restow.scheduling.framework.requeueing import (
     BACKOFF_COMPLETE,
-    FORCE_ACTIVATE,
     POP_FROM_BACKOFF,
     SCHEDULE_ATTEMPT_FAILURE,
     UNSCHEDULABLE_TIMEOUT,
     Action,
     ClusterEvent,
+    PodFacts,
     Resource,
 )
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.queueing.backoff import BackoffSettings, is_backing_off
-from restow.scheduling.queueing.changes import own_changes
-from restow.scheduling.queueing.in_flight import InFlight
-from restow.scheduling.queueing.ordered import OrderedKeys
-from restow.scheduling.queueing.queued_pod import QueuedPod, QueuePlace
-from restow.scheduling.queueing.rules import QueueingRules
-from restow.scheduling.queueing.unschedulable import UnschedulablePods
+from restow.scheduling.queueing.events import QueueingRules, own_changes
+from restow.scheduling.queueing.queued_pods import (
+    BackoffSettings,
+    InFlight,
+    OrderedKeys,
+    QueuedPod,
+    QueuePlace,
+    UnschedulablePods,
+    is_backing_off,
+)
 
 #: Seconds between looks for pods that have been unschedulable for too long.
 _FLUSH_EVERY: Final = 30
@@ -211,20 +213,6 @@ class SchedulingQueue:
             self._wake(queued, event.label, now)
         self._in_flight.note(event)
 
-    def activate(self, key: str, now: float) -> None:
-        """Try a pod again at once, without any event, unless a plugin gates it."""
-        self._advance(now)
-        queued = self._pods.get(key)
-        if queued is None:
-            return
-        match self.place(key):
-            case QueuePlace.IN_FLIGHT:
-                self._in_flight.note(ClusterEvent(Resource.ANY, Action.ALL, new=queued.pod, special=FORCE_ACTIVATE))
-            case QueuePlace.BACKOFF:
-                self._to_active(queued, FORCE_ACTIVATE, now)
-            case QueuePlace.UNSCHEDULABLE | QueuePlace.GATED:
-                self._to_active(self._checked(queued), FORCE_ACTIVATE, now)
-
     def next_wakeup(self, now: float) -> float | None:
         """When ``pop`` may return a pod although nothing has happened: ``now`` or later; None where never."""
         self._advance(now)
@@ -333,3 +321,44 @@ class SchedulingQueue:
             self._wake(replace(queued, was_flushed=True), UNSCHEDULABLE_TIMEOUT, now)
         if waited:
             self._in_flight.note(_TIMEOUT)
+
+
+def why_waiting(queue: SchedulingQueue, key: str, now: float) -> tuple[str, ...]:
+    """Sentences about one pod: where it is, who rejected it, what it waits for; none where it is not in the queue."""
+    queued = queue.get(key)
+    return () if queued is None else tuple(_sentences(queue, queued, now))
+
+
+def _sentences(queue: SchedulingQueue, queued: QueuedPod, now: float) -> Iterator[str]:
+    place = queue.place(queued.key)
+    if place is QueuePlace.IN_FLIGHT:
+        yield f"Attempt {queued.attempts} is going on."
+        return
+    if queued.attempts:
+        yield f"{_attempts(queued.attempts)}, {_outcome(queued)}."
+    if place is QueuePlace.ACTIVE:
+        yield "It is tried when its turn comes."
+    elif place is QueuePlace.GATED:
+        yield f"It is not tried: {queued.gated_by} says {queue.rules.why_gated(queued) or 'nothing any more'}."
+    else:
+        yield from _until(queue, queued, place, now)
+
+
+def _until(queue: SchedulingQueue, queued: QueuedPod, place: QueuePlace, now: float) -> Iterator[str]:
+    due = queue.due(queued.key)
+    at_most = "" if due is None else f" in {max(ceil(due - now), 0)} s at the latest"
+    if place is QueuePlace.BACKOFF:
+        yield f"The next attempt is made{at_most}."
+        return
+    for words in dict.fromkeys(queue.rules.waits_for(queued)):
+        yield f"It is tried again when {words}."
+    yield f"Whatever happens, it is tried again{at_most}."
+
+
+def _attempts(number: int) -> str:
+    return "It was tried once" if number == 1 else f"It was tried {number} times"
+
+
+def _outcome(queued: QueuedPod) -> str:
+    by = sorted(queued.rejected_by - {queued.gated_by})
+    return f"and rejected by {' and '.join(by)} the last time" if by else "and there was an error the last time"

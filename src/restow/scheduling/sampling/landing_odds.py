@@ -1,40 +1,63 @@
-"""How probable it is that a pod lands on each of the nodes that could win.
+"""Which nodes a pod could land on when the scheduler does not look at all of them, and how probable each is.
 
-Two things are left to chance when kube-scheduler places a pod: where its search for feasible nodes begins, and which of
-several nodes with the best score it takes. The search begins where the last one ended, which is unknown outside the
-scheduler: every place in the visiting order is taken to be equally probable. So a window that begins at a feasible node
-is as probable as there are nodes from the feasible one before it up to this one. Within a window each of the nodes with
-the best score is taken to be equally probable; kube-scheduler 1.36 decides by the order in which its workers report
-them, which is unknown too.
+In clusters of 100 and more nodes kube-scheduler stops when it has found enough feasible ones (``percentageOfNodesToScore``),
+and scores only those. Its search begins where the last one ended, which is unknown outside the scheduler. So each start in
+the visiting order gives a *window* of feasible nodes, each window a best score, and a node could win if it has the best
+score of some window. Every start is taken to be equally probable: a window that begins at a feasible node is as probable as
+there are nodes from the feasible one before it up to this one. Within a window each of the nodes with the best score is
+taken to be equally probable; kube-scheduler 1.36 decides by the order in which its workers report them.
 
-The odds are exact for these assumptions where windows have few different scales
-(``scheduling.sampling.relative_scores``). Where nearly every window has a scale of its own, some windows stand for
-those around them. Source: schedulePod and selectHost, Kubernetes 1.36.
+Scores are normalised over their window (``scheduling.sampling.relative_scores``), so each node has a least and a most that
+it can get in any window. From those nearly always follows whether it wins. Where it does not, windows are looked at, those
+that normalise alike together. Only soft constraints over a topology of hundreds of domains make nearly every window one of
+its own; the odds then come from some windows that stand for those around them, and are exact otherwise.
+
+The set is exact for one worker and nodes added in order of their names. Several workers may leave a few nodes of a
+window out for the next ones, and nodes that joined later are visited later in their zone than their name says.
+Source: schedulePod, selectHost, findNodesThatPassFilters and numFeasibleNodesToFind, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import BoolArray, IntArray, Interner
+from restow.cluster.nodes import NodePart, Nodes
+from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.extension_points import Scores
+from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
 from restow.scheduling.sampling import windows
-from restow.scheduling.sampling.relative_scores import AddedScores
+from restow.scheduling.sampling.relative_scores import AddedScores, RelativePlugin
 
 Weights = npt.NDArray[np.float64]
 #: Probabilities, and how much more any of them may be.
 Estimate = tuple[Weights, float]
 
 #: Scales up to which all windows are looked at.
-_MOST_SCALES = 64
+MOST_SCALES = 64
 #: The windows that stand for all where there are more scales.
-_SAMPLES = 256
+SAMPLES = 256
 #: The highest probability of what rests on something that is missing.
 _NEARLY = 0.999
+
+_LEAST = 100
+_LEAST_PERCENTAGE = 5
+_MOST_PERCENTAGE = 50
+_NODES_PER_PERCENT = 125
+#: Sets of feasible nodes that are kept in visiting order.
+_CAPACITY = 64
+#: Windows that are faster looked at one by one.
+_FEW = 16
+
+#: The first label that a node has says it, even if it says nothing; the legacy one goes before its successor.
+_REGION = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+_ZONE = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 
 
 class LandingOdds:
@@ -104,7 +127,7 @@ def shares(fixed: Scores, added: AddedScores | None, weights: Weights, size: int
     """
     if added is None:
         return _won(fixed, np.arange(len(weights)), weights, size), 0.0
-    exact = len(added.table) <= _MOST_SCALES
+    exact = len(added.table) <= MOST_SCALES
     if not exact:
         weights = _represented(weights)
     won = np.zeros(len(fixed))
@@ -113,12 +136,12 @@ def shares(fixed: Scores, added: AddedScores | None, weights: Weights, size: int
         for stretch, part in windows.stretches(some, size):
             total = fixed[part] + added.table[number][added.kinds[part]]
             won[part] += _won(total, stretch - part.start, weights[stretch], size)
-    return won, 0.0 if exact else 1 / _SAMPLES
+    return won, 0.0 if exact else 1 / SAMPLES
 
 
 def _represented(weights: Weights) -> Weights:
     """The weights where few windows stand for all: each has its own and those of the windows up to the next."""
-    chosen = np.unique(np.linspace(0, len(weights), min(_SAMPLES, len(weights)), endpoint=False).astype(np.int64))
+    chosen = np.unique(np.linspace(0, len(weights), min(SAMPLES, len(weights)), endpoint=False).astype(np.int64))
     gathered = np.zeros_like(weights)
     gathered[chosen] = np.add.reduceat(weights, chosen)
     return gathered
@@ -143,3 +166,191 @@ def _around(values: Weights, size: int) -> Weights:
     sums = np.concatenate((np.zeros(size), np.cumsum(values), np.full(size - 1, values.sum())))
     around: Weights = sums[size:] - sums[: len(values) + size - 1]
     return around
+
+
+def feasible_to_find(nodes: int, percentage: int = 0) -> int:
+    """After how many feasible nodes the search ends, out of ``nodes``.
+
+    ``percentage`` is ``percentageOfNodesToScore``; 0 is the default, a share that falls as clusters grow.
+    """
+    if nodes < _LEAST:
+        return nodes
+    share = percentage or max(_MOST_PERCENTAGE - nodes // _NODES_PER_PERCENT, _LEAST_PERCENTAGE)
+    return max(nodes * share // 100, _LEAST)
+
+
+@dataclass(slots=True, frozen=True)
+class _Visited:
+    """Some feasible nodes as they are visited."""
+
+    #: In that order, round and back to those that were visited first.
+    nodes: IntArray
+    #: How probable the window is that begins at each of them.
+    weights: Weights
+
+
+class Sampling:
+    """Which nodes of one cluster could win under one profile, and how probable each is."""
+
+    def __init__(self, nodes: Nodes, plugins: Sequence[WeightedPlugin], percentage: int = 0) -> None:
+        self._nodes = nodes
+        self._relative = [(each.plugin, each.weight) for each in plugins if isinstance(each.plugin, RelativePlugin)]
+        self._percentage = percentage
+        #: By the feasible nodes, of which sets recur.
+        self._feasible: LruCache[bytes, _Visited] = LruCache(_CAPACITY)
+        nodes.follow(NodePart.POSITION | NodePart.LABELS, self._forget)
+
+    def found(self, feasible: BoolArray, allowed: BoolArray | None, start: int) -> tuple[IntArray, int]:
+        """The feasible nodes that a search finds which begins at a place in visiting order, and where the next one begins.
+
+        ``allowed`` are the nodes that PreFilter plugins left (None: all): only those are visited.
+        """
+        order = self._order if allowed is None else self._order[allowed[self._order]]
+        size = feasible_to_find(len(order), self._percentage)
+        visited = np.roll(order, -start)
+        places = np.flatnonzero(feasible[visited])
+        seen = int(places[size - 1]) + 1 if len(places) > size else len(order)
+        return np.sort(visited[places[:size]]), (start + seen) % max(len(self._nodes), 1)
+
+    def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
+        """The nodes that have the best score in some window, ties included, and how probable each is.
+
+        ``ranking`` is the pod's on the state as it is, ``allowed`` the nodes that PreFilter plugins left (None: all).
+        Those come in any order, so any of them may be found together. Where 100 and more of them are left and scores
+        depend on which ones are found, the answer is every feasible node, which may be too many.
+        """
+        offered = len(self._nodes) if allowed is None else int(np.count_nonzero(allowed))
+        size = feasible_to_find(offered, self._percentage)
+        if np.count_nonzero(ranking.feasible) <= size:
+            return LandingOdds.equal(ranking.best)
+        if allowed is not None:
+            return LandingOdds.unknown(self._in_any_order(pod, ranking, size))
+        return self._in_windows(pod, ranking, size)
+
+    def _forget(self) -> None:
+        self._feasible = LruCache(_CAPACITY)
+        for name in ("_order", "_place"):
+            self.__dict__.pop(name, None)
+
+    def _in_any_order(self, pod: int, ranking: Ranking, size: int) -> IntArray:
+        """A node wins if there are enough others that are no better."""
+        if any(plugin.relative(pod, ranking.nodes) is not None for plugin, _ in self._relative):
+            return ranking.nodes
+        winners: IntArray = ranking.nodes[ranking.total >= np.partition(ranking.total, size - 1)[size - 1]]
+        return winners
+
+    def _in_windows(self, pod: int, ranking: Ranking, size: int) -> LandingOdds:
+        found = self._visited(ranking.feasible, size)
+        visited = found.nodes
+        asked = [(plugin, weight, plugin.relative(pod, visited)) for plugin, weight in self._relative]
+        relative = [(weight, scores.scores(size)) for _, weight, scores in asked if scores is not None]
+        kinds = [scores.kinds for _, _, scores in asked if scores is not None]
+        fixed = windows.narrow(ranking.without([plugin for plugin, _, scores in asked if scores is not None])[visited])
+        added = AddedScores.of(relative, kinds) if relative else None
+        count = len(visited) - size + 1
+        everywhere = len(self._nodes)
+        won = _by_node(visited[:count], _winners(fixed, added, size), np.logical_or, everywhere)
+        nodes = np.flatnonzero(won)
+
+        def estimate() -> Estimate:
+            probability, missed = shares(fixed, added, found.weights, size)
+            return _by_node(visited[:count], probability, np.add, everywhere)[nodes], missed
+
+        return LandingOdds(nodes, estimate)
+
+    def _visited(self, feasible: BoolArray, size: int) -> _Visited:
+        key = feasible.tobytes()
+        known = self._feasible.get(key)
+        if known is None:
+            visited = self._order[feasible[self._order]]
+            # The last windows go over the end.
+            nodes = np.concatenate((visited, visited[: size - 1]))
+            known = _Visited(nodes, window_weights(self._place[visited], len(self._nodes)))
+            self._feasible.put(key, known)
+        return known
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return visiting_order(self._nodes.labels)
+
+    @cached_property
+    def _place(self) -> IntArray:
+        """Where each node stands in visiting order."""
+        return np.argsort(self._order)
+
+
+def _by_node(visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc, nodes: int) -> npt.NDArray[Any]:
+    """Values in visiting order, by node; the first ones stand there twice."""
+    count = len(visited)
+    once = entries[:count].copy()
+    again = entries[count:]
+    once[: len(again)] = join(once[: len(again)], again)
+    by_node = np.zeros(nodes, dtype=entries.dtype)
+    by_node[visited] = once
+    return by_node
+
+
+def _winners(fixed: Scores, added: AddedScores | None, size: int) -> BoolArray:
+    """Which entries have the highest total in some window of which they are part.
+
+    What an entry gets in any window lies between two bounds. Whether it wins nearly always follows from those.
+    """
+    if added is None:
+        return _reaching(fixed, windows.highest(fixed, size), size)
+    lower = fixed + added.least[added.kinds]
+    if len(added.table) == 1:
+        return _reaching(lower, windows.highest(lower, size), size)
+    upper = fixed + added.most[added.kinds]
+    least, most = windows.highest(lower, size), windows.highest(upper, size)
+    won, contenders = _reaching(lower, most, size), _reaching(upper, least, size)
+    doubtful = contenders & ~won
+    if doubtful.any():
+        reached = windows.highest(np.where(doubtful, upper, np.iinfo(upper.dtype).min), size)
+        for number, found in added.by_scale(np.flatnonzero(reached >= least)):
+            for some, part in windows.stretches(found, size):
+                total = fixed[part] + added.table[number][added.kinds[part]]
+                won[part] |= _highest_in(total, some - part.start, size)
+    return won
+
+
+def _highest_in(total: Scores, found: IntArray, size: int) -> BoolArray:
+    """Which entries have the highest total of some of the windows found."""
+    if len(found) < _FEW:
+        won = np.zeros(len(total), dtype=bool)
+        for start in found.tolist():
+            window = total[start : start + size]
+            won[start : start + size] |= window == window.max()
+        return won
+    bar = np.full(len(total) - size + 1, np.iinfo(total.dtype).max, dtype=total.dtype)
+    bar[found] = windows.highest(total, size)[found]
+    return _reaching(total, bar, size)
+
+
+def _reaching(total: Scores, bar: Scores, size: int) -> BoolArray:
+    """Which entries are not below the bar of some window of which they are part."""
+    reaching: BoolArray = total >= windows.lowest_around(bar, size)
+    return reaching
+
+
+# Zones come in the order in which their first node was added, nodes of a zone in the order in which they were added.
+# The input does not say when that was. restow adds nodes by name, as a scheduler does that lists them when it starts;
+# nodes that come later stand at the end of their zone until it starts again. Source: nodeTree and GetZoneKey,
+# Kubernetes 1.36.
+def visiting_order(labels: Iterable[Mapping[str, str]]) -> IntArray:
+    """The order to visit nodes in, as positions in the given order of adding: the first of every zone, then the second."""
+    zones: Interner[tuple[str, str]] = Interner()
+    zone: IntArray = np.fromiter((zones.id(_zone(node)) for node in labels), dtype=np.int64)
+    by_zone = np.argsort(zone, kind="stable")
+    first = np.searchsorted(zone[by_zone], zone)
+    place = np.empty_like(zone)
+    place[by_zone] = np.arange(len(zone))
+    order: IntArray = np.lexsort((zone, place - first))
+    return order
+
+
+def _zone(labels: Mapping[str, str]) -> tuple[str, str]:
+    return _first(labels, _REGION), _first(labels, _ZONE)
+
+
+def _first(labels: Mapping[str, str], keys: tuple[str, ...]) -> str:
+    return next((labels[key] for key in keys if key in labels), "")

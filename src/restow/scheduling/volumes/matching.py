@@ -88,7 +88,7 @@ class Provisioning:
         self._allowed, self._reach = {}, {}
 
     def allowed(self, claim: PersistentVolumeClaim) -> BoolArray:
-        """Where the class makes volumes at all, bool[node]."""
+        """Where the class makes volumes at all (``allowedTopologies``), bool[node]."""
         name = class_of_claim(claim)
         known = self._allowed.get(name)
         if known is None:
@@ -96,7 +96,7 @@ class Provisioning:
         return known
 
     def has_room(self, claim: PersistentVolumeClaim) -> BoolArray:
-        """Where storage is left for the claim, bool[node]; everywhere if its driver does not report it."""
+        """Where storage is left for the claim, bool[node]; everywhere if its driver does not report it (``storageCapacity``)."""
         storage_class = self._storage.storage_class(class_of_claim(claim))
         if storage_class is None or not self._publishes_capacity(storage_class.provisioner) or not _says_size(claim):
             return np.ones(len(self._nodes), dtype=bool)

@@ -1,21 +1,31 @@
-"""The claims, volumes and classes that pods reach through their volumes, looked up as the scheduler's listers do."""
+"""The claims, volumes and classes that pods reach through their volumes, and what placed pods have reserved of them.
+
+Objects are looked up as the scheduler's listers do. A pod that is placed takes the volumes that its claims match on that
+node; the others are to be made there. While it is on the node they are spoken for; when it leaves they are free again.
+Where the state takes a change back, the pod has again what it had. Source: Reserve of VolumeBinding, Kubernetes 1.36.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
+from restow.cluster.journal import NodeChange
 from restow.cluster.pod_columns import by_value
 from restow.cluster.pod_values import PodVolume
 from restow.cluster.snapshot import Key
+from restow.cluster.state import ClusterState
 from restow.kube.objects import Annotations, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.context import Context, Follower
 from restow.scheduling.framework.extension_points import Outcome
+from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
@@ -85,6 +95,21 @@ class Storage:
         return found
 
 
+class VolumePlugin:
+    """What the filter plugins for volumes share: they are about pods with volumes, and only such pods change verdicts."""
+
+    def __init__(self, context: Context) -> None:
+        self._storage = context.shared(Storage)
+
+    def applies_to(self, pod: int) -> bool:
+        """Pods with volumes."""
+        return bool(self._storage.volumes_of(pod))
+
+    def affecting_pods(self, _pod: int) -> IntArray:
+        """Pods with volumes."""
+        return self._storage.with_volumes
+
+
 def annotations_of(described: PersistentVolumeClaim | PersistentVolume | CSINode) -> Annotations:
     """The annotations of a claim, a volume or a CSINode that mean something."""
     return described.metadata.annotations or _NO_ANNOTATIONS
@@ -110,3 +135,86 @@ def is_bound(claim: PersistentVolumeClaim) -> bool:
 def not_found(resource: str, name: str) -> Outcome:
     """The message about a missing object; ``resource`` is its kind in lower case, with its group."""
     return Outcome((f'{resource} "{name}" not found',), unresolvable=True)
+
+
+@dataclass(slots=True)
+class Reservation:
+    """What one pod has reserved."""
+
+    #: Claims by the name of the volume that was taken for them.
+    taken: dict[str, Key] = field(default_factory=dict)
+    #: Nodes by the claim whose volume is to be made there.
+    selected: dict[Key, str] = field(default_factory=dict)
+    #: The later it was made the higher; where two contradict each other the later one counts.
+    number: int = 0
+
+
+@runtime_checkable
+class ReservingPlugin(Protocol):
+    """A plugin that knows what a pod takes of the storage of the cluster."""
+
+    def reservation(self, pod: int, node: int) -> Reservation | None:
+        """What a pod that is feasible there would take if it were placed on a node now; None where it needs nothing."""
+        ...
+
+
+class Reservations:
+    """The reservations of all pods on one state; ``reserve(pod, node)`` says what a pod takes, None for nothing."""
+
+    def __init__(self, state: ClusterState, reserve: Callable[[int, int], Reservation | None]) -> None:
+        self._reserve = reserve
+        self._by_pod: dict[int, Reservation] = {}
+        #: What each pod had each time it left, latest last.
+        self._given_up: dict[int, list[Reservation | None]] = defaultdict(list)
+        self._count = 0
+        #: Counts the changes of what is reserved.
+        self.version = 0
+        self.all = Reservation()
+        #: Takes note of everything that happened since the last time, in its order.
+        self.refresh = Follower(state, self._note).catch_up
+
+    def _note(self, change: NodeChange) -> None:
+        pod, before = change.pod, self._by_pod.pop(change.pod, None)
+        if change.present > 0:
+            after = self._returned(pod) if change.undone else self._made(pod, change.node)
+            if after is not None:
+                self._by_pod[pod] = after
+        elif not change.undone:
+            self._given_up[pod].append(before)
+        if before is not self._by_pod.get(pod):
+            self._sum_up()
+
+    def _made(self, pod: int, node: int) -> Reservation | None:
+        made = self._reserve(pod, node)
+        if made is not None:
+            self._count += 1
+            made.number = self._count
+        return made
+
+    def _returned(self, pod: int) -> Reservation | None:
+        """What a pod had before it left; nothing where it was there from the beginning."""
+        given_up = self._given_up[pod]
+        return given_up.pop() if given_up else None
+
+    def _sum_up(self) -> None:
+        self.all = Reservation()
+        for each in sorted(self._by_pod.values(), key=lambda reservation: reservation.number):
+            self.all.taken |= each.taken
+            self.all.selected |= each.selected
+        self.version += 1
+
+
+def names_claim(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the pod names the claim."""
+    claim: PersistentVolumeClaim = event.new
+    return claim.metadata.namespace == pod.namespace and any(
+        each.is_named_claim and each.claim == claim.metadata.name for each in pod.volumes
+    )
+
+
+def has_claim(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the pod names the claim, or it is that of one of its ephemeral volumes."""
+    claim: PersistentVolumeClaim = event.new
+    return claim.metadata.namespace == pod.namespace and any(
+        each.disk is None and each.claim == claim.metadata.name for each in pod.volumes
+    )

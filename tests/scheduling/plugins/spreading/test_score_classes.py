@@ -6,8 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores
-from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, normalised, raw_scores
+from restow.scheduling.plugins.spread_scores import (
+    ConstraintCounts,
+    ScoredConstraint,
+    SpreadClassScores,
+    normalised,
+    raw_scores,
+)
 
 #: Shared by all examples, so that much of what they ask has been asked before.
 SHARED = SpreadClassScores()

@@ -1,0 +1,289 @@
+"""The scheduling cycle: changes of the cluster go in, decisions come out as values, and whoever asks carries them out.
+
+It has no I/O and no clock (``now`` is an argument, seconds of any clock that does not go back). It owns the queue, and
+what an attempt means to it: a pod that ``queue.pop`` returned is decided by ``attempt``, on the cluster as it is then, and
+stays in flight until ``requeue`` puts it back or it has a node; so every pod ends bound, queued or deleted, whatever
+changes in between. The daemon carries decisions out concurrently, at an API server; the simulator one after the other, in
+virtual time. They differ in how they see the cluster, which is the ``SchedulerCache``.
+Source: the scheduling cycle, handleSchedulingFailure and the event handlers of kube-scheduler, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Protocol
+
+import numpy as np
+
+from restow.cluster.pods import NO_POD, PENDING
+from restow.cluster.state import ClusterState
+from restow.scheduling.configuration.profiles import SchedulerProfile, queueing_rules
+from restow.scheduling.framework.extension_points import PhaseTimer, untimed
+from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts, node_facts, pod_facts
+from restow.scheduling.framework.verdicts import rejecting_plugins
+from restow.scheduling.loop.decision import SchedulingDecision
+from restow.scheduling.loop.schedulers import NodeChooser, Schedulers
+from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
+from restow.scheduling.queueing import events as queueing
+from restow.scheduling.queueing.queued_pods import QueuedPod
+from restow.scheduling.queueing.scheduling_queue import QueueSettings, SchedulingQueue
+from restow.scheduling.volumes.storage import Reservation
+
+
+@dataclass(slots=True, frozen=True)
+class PodSnapshot:
+    """A pod at one moment."""
+
+    facts: PodFacts
+    #: Whether it belongs in the scheduler's queue.
+    waits: bool
+    #: Whether it is Succeeded or Failed; it counts as deleted for other pods.
+    is_over: bool = False
+
+    @staticmethod
+    def of(facts: PodFacts, schedulers: Collection[str], *, is_over: bool = False) -> PodSnapshot:
+        """A pod that waits if it has no node, is not over and names one of some schedulers."""
+        return PodSnapshot(facts, not facts.node and not is_over and facts.scheduler in schedulers, is_over)
+
+
+@dataclass(slots=True, frozen=True)
+class PodChange:
+    """A pod was added, changed or deleted, or its binding was seen."""
+
+    before: PodSnapshot | None
+    after: PodSnapshot | None
+
+    def events(self) -> list[ClusterEvent]:
+        """What the change means to other pods."""
+        return queueing.pod_events(_counting(self.before), _counting(self.after))
+
+
+@dataclass(slots=True, frozen=True)
+class ObjectChange:
+    """A node (``ReadNode``) or an object of another kind than Pod was added, changed or deleted."""
+
+    kind: str
+    #: Namespace and name.
+    key: tuple[str, str]
+    before: Any
+    after: Any
+
+    def events(self) -> list[ClusterEvent]:
+        """What the change means to pods that wait; nothing, for kinds that no plugin waits for."""
+        if self.kind == "Node":
+            old, new = (None if each is None else node_facts(each) for each in (self.before, self.after))
+            return queueing.node_events(old, new)
+        if self.kind in queueing.RESOURCES:
+            return queueing.object_events(queueing.RESOURCES[self.kind], self.before, self.after)
+        return []
+
+
+@dataclass(slots=True)
+class ClusterChanges:
+    """What has changed since the last time, in the order in which it happened."""
+
+    pods: list[PodChange] = field(default_factory=list)
+    objects: list[ObjectChange] = field(default_factory=list)
+
+    def events(self) -> Iterator[ClusterEvent]:
+        """All events, those of pods first."""
+        changes: Iterable[PodChange | ObjectChange] = (*self.pods, *self.objects)
+        for each in changes:
+            yield from each.events()
+
+
+class SchedulerCache(Protocol):
+    """The cluster as one scheduler sees it, with what it has decided and the API server does not show yet.
+
+    Pods and nodes are given by row. Source: the Cache and the nominator of kube-scheduler.
+    """
+
+    @property
+    def state(self) -> ClusterState:
+        """The nodes and pods to decide on."""
+
+    @property
+    def schedulers(self) -> Schedulers:
+        """The rules of the profiles on that state."""
+
+    def is_assumed(self, uid: str) -> bool:
+        """Whether a pod has a node only by ``assume``."""
+
+    def assume(self, pod: int, node: int) -> None:
+        """Show a pod on the node where it is about to be bound."""
+
+    def nominate(self, pod: int, node: int) -> Iterable[int]:
+        """Keep a node for a pod; returns the less important pods that lose their nomination for it."""
+
+    def drop_nomination(self, pod: int) -> bool:
+        """Keep no node for a pod any longer; whether one was kept."""
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Bind:
+    """Bind a pod to a node, after its volumes there; if that fails, give up its place in the cache and ``requeue`` it."""
+
+    queued: QueuedPod
+    node: str
+    #: The volumes to bind first; None if there are none.
+    volumes: Reservation | None
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class MarkUnschedulable:
+    """Say why a pod has no node now, make room for it by preemption, and call ``requeue``."""
+
+    queued: QueuedPod
+    message: str
+    #: The plugins that rejected nodes; none after an error, which says nothing about the pod.
+    rejected_by: frozenset[str] = frozenset()
+    is_error: bool = False
+    #: Whether it asks for something that restow does not model, so that no node was looked for.
+    is_unknown: bool = False
+    #: Whether preemption was tried, successfully or not.
+    tried_preemption: bool = False
+    #: The nominated node to write to its status, empty for none; None leaves it as it is.
+    nominated_node: str | None = None
+    #: The pods to delete on that node, the most important first; some may be terminating already.
+    victims: Sequence[PodFacts] = ()
+    #: Less important pods that lose their nomination for that node.
+    outranked: Sequence[PodFacts] = ()
+
+
+class SchedulingCycle:
+    """One scheduler, with a name for each of its profiles."""
+
+    def __init__(
+        self,
+        cache: SchedulerCache,
+        profiles: Sequence[SchedulerProfile],
+        chance: Random,
+        now: float,
+        settings: QueueSettings | None = None,
+    ) -> None:
+        self._cache = cache
+        self.names = frozenset(profile.name for profile in profiles)
+        self.queue = SchedulingQueue(queueing_rules(profiles), now, settings)
+        self._choice = NodeChooser(chance)
+        #: The profiles that preempt.
+        self._preempting = frozenset(each.name for each in profiles if each.runs(PREEMPTION, "postFilter"))
+
+    def begin(self, now: float) -> None:
+        """Add the pods that wait in the cache, the oldest first."""
+        state, pods = self._cache.state, self._cache.state.cluster.pods
+        found = [
+            (int(pods.created[pod]), pod_facts(pods, state.cluster.nodes, pod))
+            for pod in np.flatnonzero(state.exists & (state.node == PENDING)).tolist()
+            if not pods.is_over(pod)
+        ]
+        for _, pod in sorted(found, key=lambda each: (each[0], each[1].namespace, each[1].name)):
+            if pod.scheduler in self.names:
+                self.queue.add(pod, now)
+
+    def follow(self, changes: ClusterChanges, now: float) -> list[str]:
+        """Apply changes that the cache shows: pods come and go, and wake others; returns the uids of pods that do not wait."""
+        left = [uid for each in changes.pods if (uid := self._follow_pod(each, now))]
+        self.notify(changes, now)
+        return left
+
+    def notify(self, changes: ClusterChanges, now: float) -> None:
+        """Wake the pods that changes may help."""
+        for event in changes.events():
+            self.queue.on_event(event, now)
+
+    def _follow_pod(self, change: PodChange, now: float) -> str:
+        """Keep exactly the pods in the queue that wait; returns the uid of one that does not, or ''."""
+        before, after = change.before, change.after
+        if after is not None and after.waits:
+            self.queue.update(after.facts, now)
+        elif before is not None and (after is None or not self._cache.is_assumed(after.facts.uid)):
+            self.queue.delete(before.facts.uid)
+            return before.facts.uid
+        return ""
+
+    def row(self, pod: PodFacts) -> int:
+        """The row of a pod that still needs a node; NO_POD if it is gone, over or terminating, or has one."""
+        found = self._waiting(pod)
+        return NO_POD if found != NO_POD and self._cache.state.terminating[found] else found
+
+    def attempt(
+        self, queued: QueuedPod, timer: PhaseTimer = untimed, *, knows_budgets: bool = True
+    ) -> Bind | MarkUnschedulable | None:
+        """Decide about a pod that ``queue.pop`` returned; None if it needs no node any more.
+
+        No pod is preempted while the PodDisruptionBudgets are not known.
+        Raises whatever a plugin raises; then the state may be in the middle of a dry run, and the pod is in flight.
+        """
+        cache, pod = self._cache, self.row(queued.pod)
+        if pod == NO_POD:
+            self.queue.delete(queued.key)
+            return None
+        decision = cache.schedulers.decide(pod, timer)
+        if decision.ranking is None:
+            return self._unschedulable(queued, decision, knows_budgets=knows_budgets)
+        node = self._choice.node(cache.schedulers, decision)
+        volumes = cache.schedulers.reservation(pod, node)
+        cache.assume(pod, node)
+        self.queue.done(queued.key)
+        return Bind(queued=queued, node=cache.state.cluster.nodes.names[node], volumes=volumes)
+
+    def requeue(self, queued: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
+        """Queue a pod again after an attempt that failed, unless it is gone or has a node by now."""
+        if self._waiting(queued.pod) == NO_POD:
+            self.queue.delete(queued.key)
+        else:
+            self.queue.requeue(queued.key, rejected_by, now)
+
+    def _waiting(self, pod: PodFacts) -> int:
+        """The row of a pod without a node; NO_POD if it is gone or over, or has one."""
+        state = self._cache.state
+        found = state.order.find(pod.namespace, pod.name)
+        if found == NO_POD or state.cluster.pods.uids[found] != pod.uid:
+            return NO_POD
+        return NO_POD if int(state.node[found]) != PENDING or state.cluster.pods.is_over(found) else found
+
+    def _unschedulable(
+        self, queued: QueuedPod, decision: SchedulingDecision, *, knows_budgets: bool
+    ) -> MarkUnschedulable:
+        """Why no node takes a pod; if it preempts pods of a node, that node is nominated for it from now on."""
+        if decision.error:
+            return MarkUnschedulable(queued=queued, message=decision.error, is_error=True)
+        cache, rejected_by = self._cache, rejecting_plugins(decision.verdicts)
+        tried = queued.pod.scheduler in self._preempting and _tried_preemption(decision)
+        nominated: str | None = None
+        victims, outranked = list[PodFacts](), list[PodFacts]()
+        if decision.unknown or (decision.victims and not knows_budgets):
+            # No node was looked for, or none may be made room on: an earlier nomination stays.
+            pass
+        elif decision.nominated_node >= 0:
+            nominated = cache.state.cluster.nodes.names[decision.nominated_node]
+            victims = list(map(self._facts, decision.victims))
+            outranked = list(map(self._facts, cache.nominate(decision.pod, decision.nominated_node)))
+        elif decision.preemption is not None and decision.preemption.keeps_nomination:
+            pass
+        elif cache.drop_nomination(decision.pod):
+            nominated = ""
+        return MarkUnschedulable(
+            queued=queued,
+            message=decision.message,
+            rejected_by=rejected_by,
+            is_unknown=bool(decision.unknown),
+            tried_preemption=tried and not decision.unknown,
+            nominated_node=nominated,
+            victims=victims,
+            outranked=outranked,
+        )
+
+    def _facts(self, pod: int) -> PodFacts:
+        return pod_facts(self._cache.state.cluster.pods, self._cache.state.cluster.nodes, pod)
+
+
+def _tried_preemption(decision: SchedulingDecision) -> bool:
+    """Whether preemption was tried; like kube-scheduler 1.36, not after an earlier error."""
+    return decision.preemption is not None and not decision.preemption.is_final
+
+
+def _counting(pod: PodSnapshot | None) -> PodFacts | None:
+    return None if pod is None or pod.is_over else pod.facts

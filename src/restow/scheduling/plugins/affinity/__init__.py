@@ -1,1 +1,0 @@
-"""The terms of inter-pod affinity."""

@@ -1,1 +1,0 @@
-"""What PodTopologySpread counts, and how it scores."""

@@ -1,0 +1,325 @@
+"""Whatever happens between its decisions, a scheduling cycle loses no pod, binds none twice, and knows where each one is.
+
+The cluster is a store of objects that changes at random; the cycle decides on a mirror of it, which lags behind. Its
+actions are carried out late, in any order, and fail now and then.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from builders import Object, a_node, a_pod
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
+from restow.cluster.state import ClusterState
+from restow.kube.objects import Node, Pod
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.cycle.cycle import (
+    Bind,
+    ClusterChanges,
+    MarkUnschedulable,
+    PodChange,
+    PodSnapshot,
+    SchedulingCycle,
+)
+from restow.scheduling.cycle.mirror import Mirror
+from restow.scheduling.framework.requeueing import PodFacts
+from restow.scheduling.queueing.queued_pods import QueuePlace
+
+_KINDS = {"Node": Node, "Pod": Pod}
+_NODES = ("n0", "n1", "n2")
+_ROOM = 1000
+STEPS = st.lists(
+    st.sampled_from(
+        (
+            "create",
+            "create",
+            "create",
+            "delete",
+            "bump",
+            "node",
+            "look",
+            "look",
+            "try",
+            "try",
+            "try",
+            "end",
+            "end",
+            "wait",
+        )
+    ),
+    min_size=20,
+    max_size=120,
+)
+
+
+class Objects:
+    """The objects of an API server, in memory; it notes which ones have changed."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self.store = ClusterStore()
+        self.pods: dict[str, Object] = {}
+        self.nodes: dict[str, Object] = {}
+        self._mirror = mirror
+
+    def snapshot(self) -> ClusterSnapshot:
+        return self.store.snapshot()
+
+    def put(self, kind: str, made: Object) -> None:
+        name = made["metadata"]["name"]
+        (self.nodes if kind == "Node" else self.pods)[name] = made
+        self.store.add(kind, [msgspec.json.decode(msgspec.json.encode(made), type=_KINDS[kind])])
+        self._mirror.touch(kind, [("" if kind == "Node" else "default", name)])
+
+    def remove(self, kind: str, name: str) -> None:
+        del (self.nodes if kind == "Node" else self.pods)[name]
+        namespace = "" if kind == "Node" else "default"
+        self.store.remove(kind, namespace, name)
+        self._mirror.touch(kind, [(namespace, name)])
+
+    def uid(self, name: str) -> str | None:
+        found = self.pods.get(name)
+        return None if found is None else found["metadata"]["uid"]
+
+    def node_of(self, name: str) -> str:
+        return self.pods[name]["spec"].get("nodeName", "")
+
+
+class World:
+    """A cycle, the objects, and the actions that are not carried out yet."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance, self.now, self.made = Random(seed), 0.0, 0
+        self.mirror = Mirror((DEFAULT_PROFILE,))
+        self.objects = Objects(self.mirror)
+        for name in _NODES:
+            self.objects.put("Node", a_node(name, cpu=f"{_ROOM}m"))
+        self.mirror.begin(self.objects)
+        self.cycle = SchedulingCycle(self.mirror, (DEFAULT_PROFILE,), Random(seed), self.now)
+        self.cycle.begin(self.now)
+        self.running: list[Bind | MarkUnschedulable] = []
+        self.bound: list[str] = []
+
+    def step(self, what: str) -> None:
+        """One thing happens."""
+        self.now += self.chance.choice((0.0, 0.01, 0.7))
+        pods = sorted(self.objects.pods)
+        match what:
+            case "create":
+                self.create()
+            case "delete" if pods:
+                self.objects.remove("Pod", self.chance.choice(pods))
+            case "bump" if pods:
+                name = self.chance.choice(pods)
+                changed = self.objects.pods[name] | {"status": {"phase": self.chance.choice(("Pending", "Failed"))}}
+                self.objects.put("Pod", changed)
+            case "node":
+                self.change_a_node()
+            case "look":
+                self.look()
+            case "try":
+                self.attempt()
+            case "end" if self.running:
+                self.end(self.running.pop(self.chance.randrange(len(self.running))), fails=self.chance.random() < 0.3)
+            case "wait":
+                self.now += self.chance.choice((1.0, 12.0, 400.0))
+
+    def create(self) -> None:
+        """A pod comes, some with a gate, a priority, or the name of one that was there."""
+        self.made += 1
+        name = f"p{self.made if self.chance.random() < 0.8 else self.chance.randrange(self.made)}"
+        gates = {"schedulingGates": [{"name": "g"}]} if self.chance.random() < 0.1 else {}
+        cpu, priority = self.chance.choice((100, 400, 700)), self.chance.choice((0, 0, 5))
+        pod = a_pod(name, uid=f"{name}-{self.made}", cpu=f"{cpu}m", priority=priority, spec=gates)
+        self.objects.put("Pod", pod)
+
+    def change_a_node(self) -> None:
+        name = self.chance.choice(_NODES)
+        if name in self.objects.nodes and self.chance.random() < 0.4:
+            self.objects.remove("Node", name)
+        else:
+            self.objects.put("Node", a_node(name, cpu=f"{_ROOM * self.chance.choice((1, 2))}m"))
+
+    def look(self) -> None:
+        """The mirror catches up."""
+        self.cycle.follow(self.mirror.catch_up(), self.now)
+
+    def attempt(self) -> None:
+        """The first waiting pod is tried, as the daemon does it: only when the mirror has caught up."""
+        self.look()
+        queued = self.cycle.queue.pop(self.now)
+        if queued is None:
+            return
+        assert queued.key not in {each.queued.key for each in self.running}
+        action = self.cycle.attempt(queued)
+        if action is None:
+            assert self.cycle.queue.get(queued.key) is None
+            return
+        assert self.cycle.queue.place(queued.key) is QueuePlace.IN_FLIGHT
+        assert self.mirror.is_assumed(queued.key) is isinstance(action, Bind)
+        self.running.append(action)
+
+    def end(self, action: Bind | MarkUnschedulable, *, fails: bool) -> None:
+        """An action is carried out, as far as the API server lets it."""
+        queued, cycle = action.queued, self.cycle
+        name = queued.pod.name
+        is_there = self.objects.uid(name) == queued.key and not self.objects.node_of(name)
+        if isinstance(action, MarkUnschedulable):
+            for victim in () if fails else action.victims:
+                if self.objects.uid(victim.name) == victim.uid:
+                    self.objects.remove("Pod", victim.name)
+            cycle.requeue(queued, frozenset() if fails else action.rejected_by, self.now)
+        elif is_there and not fails and action.node in self.objects.nodes:
+            assert queued.key not in self.bound
+            self.bound.append(queued.key)
+            pod = self.objects.pods[name]
+            self.objects.put("Pod", pod | {"spec": pod["spec"] | {"nodeName": action.node}})
+            cycle.queue.delete(queued.key)
+        else:
+            cycle.notify(ClusterChanges(pods=self.mirror.forget(queued.key)), self.now)
+            cycle.requeue(queued, frozenset(), self.now)
+
+    def check(self) -> None:
+        """What the cycle believes is what there is, and every pod is in its place."""
+        self.look()
+        self.mirror.state.validate()
+        there = {uid: self.objects.node_of(name) for name in self.objects.pods if (uid := self.objects.uid(name))}
+        assumed = {each.queued.key: each.node for each in self.running if isinstance(each, Bind)}
+        expected = {uid: node or assumed.get(uid, "") for uid, node in there.items()}
+        assert _places(self.mirror.state) == {
+            uid: node if node in self.objects.nodes else "" for uid, node in expected.items()
+        }
+        assert {uid for uid in there if self.mirror.is_assumed(uid)} == assumed.keys() & {
+            uid for uid, node in there.items() if not node
+        }
+        running = {each.queued.key for each in self.running}
+        waiting = {
+            made["metadata"]["uid"]
+            for name, made in self.objects.pods.items()
+            if not self.objects.node_of(name) and made.get("status", {}).get("phase") != "Failed"
+        }
+        queued = {each.key for each in self.cycle.queue}
+        assert waiting - running <= queued <= waiting | running
+        places = {each.key: self.cycle.queue.place(each.key) for each in self.cycle.queue}
+        assert {key for key, place in places.items() if place is QueuePlace.IN_FLIGHT} <= running
+
+    def finish(self) -> None:
+        """Nothing happens any more but that everything is carried out."""
+        for _ in range(200):
+            self.attempt()
+            while self.running:
+                self.end(self.running.pop(), fails=False)
+            self.now += 5.0
+        self.look()
+
+
+def _places(state: ClusterState) -> dict[str, str]:
+    names, uids = state.cluster.nodes.names, state.cluster.pods.uids
+    nodes = {int(row): int(state.node[row]) for row in np.flatnonzero(state.exists)}
+    return {uids[row]: names[node] if node >= 0 else "" for row, node in nodes.items()}
+
+
+@given(seed=st.integers(0, 1_000_000), steps=STEPS)
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_every_pod_is_bound_once_or_waits_or_is_gone(seed: int, steps: list[str]) -> None:
+    world = World(seed)
+    for what in steps:
+        world.step(what)
+        world.check()
+    world.finish()
+    world.check()
+    assert not world.running
+    for each in world.cycle.queue:
+        # What still waits has a gate, or fits nowhere.
+        gated = world.cycle.queue.place(each.key) is QueuePlace.GATED
+        state = world.mirror.state
+        row = state.order.find("default", each.pod.name)
+        assert gated or not world.mirror.schedulers.fitting(row).any()
+
+
+def a_cycle(*objects: tuple[str, Object]) -> World:
+    """A cycle of three nodes with room for one CPU each, and some objects, which it has seen."""
+    world = World(1)
+    for kind, made in objects:
+        world.objects.put(kind, made)
+    world.look()
+    return world
+
+
+def decided(world: World) -> Bind | MarkUnschedulable | None:
+    """What is decided about the first pod in the queue."""
+    queued = world.cycle.queue.pop(world.now)
+    assert queued is not None
+    return world.cycle.attempt(queued)
+
+
+def test_a_pod_that_is_about_to_be_bound_takes_its_place() -> None:
+    world = a_cycle(*(("Pod", a_pod(f"p{at}", uid=f"p{at}", cpu="600m")) for at in range(4)))
+    actions = [decided(world) for _ in range(4)]
+    assert {each.node for each in actions if isinstance(each, Bind)} == set(_NODES)
+    assert isinstance(actions[3], MarkUnschedulable)
+    assert actions[3].rejected_by == {"NodeResourcesFit"}
+    assert actions[3].tried_preemption
+
+
+def test_a_binding_that_fails_makes_room_for_another_pod() -> None:
+    world = a_cycle(*(("Pod", a_pod(f"p{at}", uid=f"p{at}", cpu="600m")) for at in range(4)))
+    first, *_, last = [decided(world) for _ in range(4)]
+    assert isinstance(first, Bind)
+    assert isinstance(last, MarkUnschedulable)
+    world.cycle.notify(ClusterChanges(pods=world.mirror.forget(first.queued.key)), world.now)
+    world.cycle.requeue(first.queued, frozenset(), world.now)
+    world.cycle.requeue(last.queued, last.rejected_by, world.now)
+    # Its attempt could not see the room, so it is tried again as soon as its wait is over.
+    assert world.cycle.queue.place("p3") is QueuePlace.BACKOFF
+
+
+def test_a_pod_that_preempts_gets_a_node_and_others_lose_their_nomination_for_it() -> None:
+    low = a_pod("low", uid="low", cpu="900m", node="n0", priority=0)
+    world = a_cycle(
+        ("Node", a_node("n1", cpu="100m")),
+        ("Node", a_node("n2", cpu="100m")),
+        ("Pod", low),
+        ("Pod", a_pod("middle", uid="middle", cpu="800m", priority=5)),
+    )
+    middle = decided(world)
+    assert isinstance(middle, MarkUnschedulable)
+    assert (middle.nominated_node, [each.name for each in middle.victims]) == ("n0", ["low"])
+    world.objects.put("Pod", a_pod("high", uid="high", cpu="800m", priority=9))
+    world.look()
+    high = decided(world)
+    assert isinstance(high, MarkUnschedulable)
+    assert (high.nominated_node, [each.name for each in high.outranked]) == ("n0", ["middle"])
+
+
+@pytest.mark.parametrize("change", ["gone", "bound", "terminating", "made again"])
+def test_a_pod_that_needs_no_node_any_more_is_not_tried(change: str) -> None:
+    world = a_cycle(("Pod", a_pod("p", uid="p", cpu="1")))
+    queued = world.cycle.queue.pop(world.now)
+    assert queued is not None
+    match change:
+        case "gone":
+            world.objects.remove("Pod", "p")
+        case "bound":
+            world.objects.put("Pod", a_pod("p", uid="p", cpu="1", node="n0"))
+        case "terminating":
+            world.objects.put("Pod", a_pod("p", uid="p", cpu="1", deleted="2026-11-21T09:30:00Z"))
+        case _:
+            world.objects.put("Pod", a_pod("p", uid="another", cpu="1"))
+    # Nobody has told the queue.
+    world.mirror.catch_up()
+    assert world.cycle.attempt(queued) is None
+    assert world.cycle.queue.get("p") is None
+
+
+def test_pods_that_do_not_wait_any_more_are_returned() -> None:
+    world = a_cycle(("Pod", a_pod("p", uid="p")))
+    waits, placed = (PodSnapshot.of(PodFacts(uid="p", node=node), world.cycle.names) for node in ("", "n0"))
+    assert world.cycle.follow(ClusterChanges(pods=[PodChange(None, waits)]), world.now) == []
+    assert world.cycle.follow(ClusterChanges(pods=[PodChange(waits, placed)]), world.now) == ["p"]
+    assert world.cycle.follow(ClusterChanges(pods=[PodChange(placed, None)]), world.now) == ["p"]
