@@ -37,7 +37,7 @@ def a_plugin(directory: Path, status: dict[str, Any] | str, *, name: str = "plug
     said = status if isinstance(status, str) else json.dumps(kind | {"status": status})
     program = directory / name
     program.write_text(
-        f"#!{sys.executable}\nopen({str(directory / 'runs')!r}, 'a').write('x')\nprint({said!r}.replace('RUN', "
+        f"#!{sys.executable}\nopen({str(directory / 'runs')!r}, 'a').write('x')\nprint({said!r}.replace('<RUN>', "
         f"str(len(open({str(directory / 'runs')!r}).read()))))\n"
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)

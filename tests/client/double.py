@@ -20,9 +20,9 @@ from typing import Any
 
 from aiohttp import web
 
-from restow.client.connection import open_session
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity
-from restow.client.rate_limit import TokenBucket
+from restow.client.flow_control import TokenBucket
+from restow.client.sessions import open_session
 from restow.client.transport import Api
 
 

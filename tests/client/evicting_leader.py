@@ -7,10 +7,9 @@ import sys
 
 from restow.client.connection import connect
 from restow.client.errors import NotPermitted
-from restow.client.eviction import EvictionTarget, evict
-from restow.client.leader_election import Election, lead
-from restow.client.leadership import Leadership, Timing
-from restow.client.leases import LeaseLock
+from restow.client.eviction import evict
+from restow.client.leader_election import Election, Leadership, LeaseLock, Timing, lead
+from restow.client.objects import ObjectRef
 
 TIMING = Timing(lease=4, renew=2.5, retry=0.5)
 
@@ -20,7 +19,7 @@ async def main(kubeconfig: str, namespace: str, identity: str) -> None:
 
         async def work(leadership: Leadership) -> None:
             while True:
-                await evict(api, EvictionTarget(namespace, "none", "u"), permit=leadership.remaining, dry_run=True)
+                await evict(api, ObjectRef(namespace, "none", "u"), permit=leadership.remaining, dry_run=True)
 
         election = Election(LeaseLock(api.without_limit(), namespace, "restow"), identity, TIMING)
         while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.client.back_off import BackOff
+from restow.client.flow_control import BackOff
 
 TIMES = BackOff(first=1, cap=10)
 

@@ -10,7 +10,6 @@ from restow.client.binding import (
     BindingUnanswered,
     Bound,
     Elsewhere,
-    ObjectRef,
     Outcome,
     PodGone,
     bind,
@@ -18,8 +17,8 @@ from restow.client.binding import (
     select_node,
 )
 from restow.client.errors import Conflict, NotPermitted
-from restow.client.leadership import always
-from restow.client.transport import Api
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, always
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

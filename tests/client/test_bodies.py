@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from client.double import Answer, Double, an_answer, an_api, packed
-from restow.client.bodies import FEW, MIB, ONE_OBJECT, PAGE, QUERY
 from restow.client.errors import MalformedReply, ServerTrouble, TooLarge, Unreachable
 from restow.client.listing import all_objects
 from restow.client.prometheus import query
 from restow.client.resources import RESOURCES
+from restow.client.sessions import FEW, MIB, ONE_OBJECT, PAGE, QUERY
 from restow.client.transport import Api
 from restow.client.watching import watch
 from restow.errors import ClientError

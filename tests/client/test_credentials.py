@@ -17,10 +17,9 @@ import yaml
 
 from client.configurations import a_kubeconfig, a_plugin
 from client.double import Double, a_double, a_status, an_answer, packed
-from restow.client.connection import in_cluster
+from restow.client.connection import in_cluster, kubeconfig_endpoint
 from restow.client.credentials import Credentials, TokenFile
 from restow.client.errors import NoCredentials
-from restow.client.kubeconfig import kubeconfig
 from restow.errors import InputError
 
 pytestmark = pytest.mark.asyncio
@@ -123,7 +122,7 @@ def runs(directory: Path) -> int:
 
 
 def credentials_with(directory: Path, user: dict[str, Any]) -> Credentials:
-    return kubeconfig(a_kubeconfig(directory / "config", user), None, {}).credentials
+    return kubeconfig_endpoint(a_kubeconfig(directory / "config", user), None, {}).credentials
 
 
 def in_seconds(seconds: float) -> str:
@@ -131,13 +130,13 @@ def in_seconds(seconds: float) -> str:
 
 
 async def test_a_program_runs_once_for_a_token_without_end(tmp_path: Path) -> None:
-    credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-RUN"}))
+    credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-<RUN>"}))
 
     assert [await token(credentials) for _ in range(3)] == ["run-1"] * 3
 
 
 async def test_requests_side_by_side_run_it_once(tmp_path: Path) -> None:
-    credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-RUN"}))
+    credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-<RUN>"}))
 
     assert await asyncio.gather(*(token(credentials) for _ in range(5))) == ["run-1"] * 5
 
@@ -147,21 +146,21 @@ async def test_requests_side_by_side_run_it_once(tmp_path: Path) -> None:
     [pytest.param(3_600, ["run-1", "run-1"], id="fresh"), pytest.param(5, ["run-1", "run-2"], id="about to expire")],
 )
 async def test_it_runs_again_before_the_token_expires(tmp_path: Path, seconds: float, expected: list[str]) -> None:
-    status = {"token": "run-RUN", "expirationTimestamp": in_seconds(seconds)}
+    status = {"token": "run-<RUN>", "expirationTimestamp": in_seconds(seconds)}
     credentials = credentials_with(tmp_path, a_plugin(tmp_path, status))
 
     assert [await token(credentials) for _ in range(2)] == expected
 
 
 async def test_a_token_may_last_for_ever(tmp_path: Path) -> None:
-    status = {"token": "run-RUN", "expirationTimestamp": "9999-12-31T23:59:59Z"}
+    status = {"token": "run-<RUN>", "expirationTimestamp": "9999-12-31T23:59:59Z"}
     credentials = credentials_with(tmp_path, a_plugin(tmp_path, status))
 
     assert [await token(credentials) for _ in range(2)] == ["run-1", "run-1"]
 
 
 async def test_it_runs_again_when_its_token_is_refused(tmp_path: Path) -> None:
-    credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-RUN"}))
+    credentials = credentials_with(tmp_path, a_plugin(tmp_path, {"token": "run-<RUN>"}))
     await token(credentials)
     credentials.rejected()
 
@@ -357,7 +356,7 @@ async def test_no_secret_is_in_the_text_of_an_endpoint(tmp_path: Path, monkeypat
     ]
 
     for user in users:
-        endpoint = kubeconfig(a_kubeconfig(tmp_path / "config", user), None, {})
+        endpoint = kubeconfig_endpoint(a_kubeconfig(tmp_path / "config", user), None, {})
         identity = await endpoint.credentials.identity()
         assert (
             "s3cret" in str(identity.headers) or web_token in str(identity.headers) or "Basic" in str(identity.headers)

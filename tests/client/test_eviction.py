@@ -14,19 +14,18 @@ from restow.client.eviction import (
     Denied,
     EvictionAccepted,
     EvictionFailed,
-    EvictionTarget,
     EvictionUnanswered,
     Misconfigured,
     Outcome,
     evict,
 )
-from restow.client.leadership import always
-from restow.client.transport import Api
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, always
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 PATH = "/api/v1/namespaces/dev/pods/web-1/eviction"
-POD = EvictionTarget("dev", "web-1", "u1")
+POD = ObjectRef("dev", "web-1", "u1")
 DONE = an_answer({"kind": "Status", "status": "Success"}, 201)
 NO_ROOM = "Cannot evict pod as it would violate the pod's disruption budget."
 BUDGET = "The disruption budget web needs 6 healthy pods and has 6 currently"

@@ -15,9 +15,9 @@ import trustme
 
 from client.configurations import a_kubeconfig
 from restow.client import exec_plugin
+from restow.client.connection import kubeconfig_endpoint
 from restow.client.credentials import Credentials, Identity
 from restow.client.errors import NoCredentials
-from restow.client.kubeconfig import kubeconfig
 from restow.errors import InputError
 
 pytestmark = pytest.mark.asyncio
@@ -29,7 +29,7 @@ AUTHORITY = trustme.CA().cert_pem.bytes()
 def a_shell(directory: Path, script: str, exec_fields: dict[str, Any] | None = None, **cluster: Any) -> Credentials:
     """Credentials of a script in a folder."""
     section = {"apiVersion": "v1", "command": "sh", "args": ["-c", f"cd {directory}; {script}"]} | (exec_fields or {})
-    return kubeconfig(a_kubeconfig(directory / "config", {"exec": section}, **cluster), None, {}).credentials
+    return kubeconfig_endpoint(a_kubeconfig(directory / "config", {"exec": section}, **cluster), None, {}).credentials
 
 
 async def processes_of(script: Path, asking: asyncio.Future[Identity]) -> list[int]:
@@ -51,7 +51,7 @@ WITH_A_CHILD = "sleep 600 & echo $$ > own; echo $! > child; wait"
 async def test_a_program_that_does_not_answer_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exec_plugin, "_PATIENCE", 2.0)
+    monkeypatch.setattr(exec_plugin, "PATIENCE", 2.0)
     for name in ("own", "child"):
         os.mkfifo(tmp_path / name)
     asking = asyncio.ensure_future(a_shell(tmp_path, WITH_A_CHILD).identity())

@@ -10,9 +10,9 @@ import pytest
 
 from client.double import Answer, Double, a_list, a_status, an_error_event, an_event
 from restow.client.errors import Forbidden, NotFound
-from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.client.watching import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

@@ -13,10 +13,9 @@ import pytest
 import trustme
 
 from client.configurations import a_kubeconfig
-from restow.client.connection import find_endpoint
+from restow.client.connection import find_endpoint, kubeconfig_endpoint
 from restow.client.credentials import Endpoint
 from restow.client.errors import NoCredentials
-from restow.client.kubeconfig import kubeconfig
 from restow.errors import InputError
 
 AUTHORITY = trustme.CA()
@@ -37,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def read(paths: str, context: str | None = None, environ: Mapping[str, str] | None = None) -> Endpoint:
-    return kubeconfig(paths, context, environ or {})
+    return kubeconfig_endpoint(paths, context, environ or {})
 
 
 async def headers(endpoint: Endpoint) -> dict[str, str]:
@@ -90,6 +89,32 @@ def test_server_and_origin(file: Path) -> None:
 )
 async def test_users(file: Path, user: dict[str, Any], expected: dict[str, str]) -> None:
     assert await headers(read(a_kubeconfig(file, user))) == expected
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "user",
+    [
+        {"token": "t"},
+        {"tokenFile": "token"},
+        {"username": "u", "password": "p"},
+        {"exec": {"apiVersion": "v1", "command": "false"}},
+        {"auth-provider": {"name": "oidc", "config": {"id-token": "t"}}},
+    ],
+    ids=lambda user: next(iter(user)),
+)
+async def test_a_server_without_tls_gets_no_credentials_of_a_user(file: Path, user: dict[str, Any]) -> None:
+    """A token in plain text is everybody's. Whom to act as is no secret, and is sent, as kubectl does."""
+    endpoint = read(a_kubeconfig(file, {**user, "as": "other"}, server="http://api:8080"))
+
+    assert await headers(endpoint) == {"Impersonate-User": "other"}
+
+
+@pytest.mark.asyncio
+async def test_a_server_without_tls_gets_the_password_of_its_url(file: Path) -> None:
+    endpoint = read(a_kubeconfig(file, {"token": "t"}, server="http://me:p@api:8080"))
+
+    assert await headers(endpoint) == {"Authorization": "Basic bWU6cA=="}
 
 
 @pytest.mark.asyncio

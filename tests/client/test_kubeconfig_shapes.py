@@ -16,8 +16,8 @@ import trustme
 import yaml
 
 from builders.long_values import quotes_too_much
+from restow.client.connection import kubeconfig_endpoint
 from restow.client.errors import NoCredentials
-from restow.client.kubeconfig import kubeconfig
 from restow.errors import InputError
 
 _PROVIDER = {"name": "oidc", "config": {"id-token": "a.b.c", "client-id": "c", "idp-issuer-url": "https://i"}}
@@ -107,7 +107,7 @@ def outcome(file: Path, text: bytes) -> str | None:
     """The sentence that refuses a kubeconfig; None if it can be used, or is refused when it is."""
     file.write_bytes(text)
     try:
-        endpoint = kubeconfig(str(file), None, {})
+        endpoint = kubeconfig_endpoint(str(file), None, {})
     except InputError as error:
         return str(error)
     if "exec" not in text.decode():
@@ -243,7 +243,7 @@ def test_what_is_no_kubeconfig_at_all(tmp_path: Path, text: str, sentence: str) 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "config").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="config:1: not UTF-8 text"):
-        kubeconfig(str(tmp_path / "config"), None, {})
+        kubeconfig_endpoint(str(tmp_path / "config"), None, {})
 
 
 def test_a_shared_value_is_no_bomb(tmp_path: Path) -> None:

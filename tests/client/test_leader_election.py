@@ -12,9 +12,7 @@ import pytest
 from msgspec import structs
 
 from restow.client.errors import Conflict, Unreachable
-from restow.client.leader_election import Election, lead
-from restow.client.leadership import Leadership, Timing
-from restow.client.leases import Lease, LeaseSpec
+from restow.client.leader_election import Election, Leadership, Lease, LeaseSpec, Timing, lead
 from restow.errors import ClientError, InputError
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

@@ -8,12 +8,12 @@ import pytest
 
 from client.double import Answer, Double, a_list, a_status, an_answer, an_api
 from restow.client.errors import Gone, MalformedReply
+from restow.client.flow_control import TokenBucket
 from restow.client.listing import Page, Selection, all_objects, pages, readable_objects
-from restow.client.rate_limit import TokenBucket
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.errors import ClientError
-from restow.kube.objects.unreadable import ObjectName, Unreadable
+from restow.kube.decoding import ObjectName, Unreadable
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

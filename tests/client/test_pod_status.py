@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from client.double import Double, a_status, an_answer
-from restow.client.binding import ObjectRef
+from restow.client.binding import Said, StatusChange, preempt, scheduler_error, unschedulable, write_status
 from restow.client.errors import Conflict, NotFound
-from restow.client.leadership import always
-from restow.client.pod_status import Said, StatusChange, preempt, scheduler_error, unschedulable, write_status
-from restow.client.transport import Api
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, always
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

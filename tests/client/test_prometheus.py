@@ -13,8 +13,8 @@ import pytest_asyncio
 
 from client.double import Answer as Reply
 from client.double import Double, a_double, an_answer
-from restow.client.connection import open_session
 from restow.client.prometheus import QueryError, VectorSample, WrongFormError, prometheus_endpoint, query, query_history
+from restow.client.sessions import open_session
 from restow.client.transport import Api
 from restow.errors import ClientError, InputError
 

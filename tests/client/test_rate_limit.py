@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from restow.client.rate_limit import TokenBucket, rate_limit
+from restow.client.flow_control import TokenBucket, rate_limit
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

@@ -11,12 +11,24 @@ import pytest_asyncio
 from builders import Object, a_container, a_pod
 from e2e.control_plane import ControlPlane
 from e2e.waiting import wait_until
-from restow.client.binding import BindingRefused, Bound, Elsewhere, ObjectRef, PodGone, bind, claim_volume, select_node
+from restow.client.binding import (
+    BindingRefused,
+    Bound,
+    Elsewhere,
+    PodGone,
+    Said,
+    StatusChange,
+    bind,
+    claim_volume,
+    preempt,
+    select_node,
+    unschedulable,
+    write_status,
+)
 from restow.client.connection import connect
 from restow.client.errors import Conflict
-from restow.client.leadership import always
-from restow.client.pod_status import Said, StatusChange, preempt, unschedulable, write_status
-from restow.client.transport import Api
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, always
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 

@@ -13,10 +13,10 @@ from e2e.waiting import wait_until
 from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import NotFound
-from restow.client.following import Changed, Listed, follow
 from restow.client.objects import PatchKind
 from restow.client.resources import ApiResource
 from restow.client.transport import Api
+from restow.client.watching import Changed, Listed, follow
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 

@@ -19,26 +19,15 @@ from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import Conflict, Forbidden, NotFound, missing_right
 from restow.client.events import EventRecorder, Occurrence, Regarding
-from restow.client.eviction import (
-    AlreadyGone,
-    BudgetExhausted,
-    Denied,
-    EvictionAccepted,
-    EvictionTarget,
-    Misconfigured,
-    Outcome,
-    evict,
-)
-from restow.client.following import Changed, Listed, Removed, WatchEvent, follow
-from restow.client.leader_election import Election, lead
-from restow.client.leadership import Leadership, Timing, always
-from restow.client.leases import LeaseLock
+from restow.client.eviction import AlreadyGone, BudgetExhausted, Denied, EvictionAccepted, Misconfigured, Outcome, evict
+from restow.client.leader_election import Election, Leadership, LeaseLock, Timing, lead
 from restow.client.listing import Selection, pages
-from restow.client.objects import PatchKind
+from restow.client.objects import ObjectRef, PatchKind
 from restow.client.resources import CONFIG_MAPS, EVENTS, RESOURCES, ApiResource
-from restow.client.transport import Api
+from restow.client.transport import Api, always
+from restow.client.watching import Changed, Listed, Removed, WatchEvent, follow
 from restow.kube.objects import Namespace, Node
-from restow.live.kinds import CUSTOM
+from restow.live.reading import CUSTOM
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 
@@ -186,9 +175,9 @@ async def test_a_missing_right_is_told_with_the_rule_that_helps(plane: ControlPl
 # Evictions
 
 
-def target(pod: Object) -> EvictionTarget:
+def target(pod: Object) -> ObjectRef:
     metadata = pod["metadata"]
-    return EvictionTarget(metadata["namespace"], metadata["name"], metadata["uid"])
+    return ObjectRef(metadata["namespace"], metadata["name"], metadata["uid"])
 
 
 class TestEvictions:
@@ -205,7 +194,7 @@ class TestEvictions:
     async def test_another_pod_of_that_name_is_left_alone(self, plane: ControlPlane, api: Api, namespace: str) -> None:
         plane.admin.create(deployment("web", 1, namespace=namespace))
         pod = target(wait_for_ready(plane.admin, "web", 1, namespace)[0])
-        former = EvictionTarget(namespace, pod.name, "00000000-0000-0000-0000-000000000000")
+        former = ObjectRef(namespace, pod.name, "00000000-0000-0000-0000-000000000000")
 
         assert isinstance(await evict(api, former, permit=always), AlreadyGone)
         assert "deletionTimestamp" not in plane.admin.get("Pod", pod.name, namespace)["metadata"]
@@ -237,7 +226,7 @@ class TestEvictions:
     async def test_without_the_right(self, plane: ControlPlane, namespace: str) -> None:
         token = plane.service_account("poor", namespace)
         async with connect(str(plane.kubeconfig_for(token, "poor-evictor")), qps=-1) as poor:
-            outcome = await evict(poor, EvictionTarget(namespace, "any", "u"), permit=always)
+            outcome = await evict(poor, ObjectRef(namespace, "any", "u"), permit=always)
 
         assert isinstance(outcome, Denied)
         assert outcome.message.endswith(

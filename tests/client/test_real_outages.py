@@ -25,14 +25,11 @@ from e2e.control_plane import ControlPlane
 from e2e.ports import HOST
 from restow.client.connection import connect
 from restow.client.errors import Gone, Unauthorized
-from restow.client.following import Changed, Interrupted, Listed, follow
-from restow.client.leader_election import Election, lead
-from restow.client.leadership import Leadership, Timing
-from restow.client.leases import LeaseLock
+from restow.client.leader_election import Election, Leadership, LeaseLock, Timing, lead
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
-from restow.client.watching import watch
+from restow.client.watching import Changed, Interrupted, Listed, follow, watch
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 

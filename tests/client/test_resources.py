@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from restow.client.resources import LEASES, RESOURCES
-from restow.kube.kinds import KINDS
-from restow.live.kinds import STORED
+from restow.kube.objects import KINDS
+from restow.live.reading import STORED
 
 
 def test_every_kind_that_an_api_server_may_have_has_a_path() -> None:

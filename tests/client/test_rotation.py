@@ -13,13 +13,13 @@ import trustme
 
 from client.configurations import a_kubeconfig, a_plugin
 from client.double import Double, a_double, a_list, an_answer
-from restow.client.connection import in_cluster, open_session
+from restow.client.connection import in_cluster, kubeconfig_endpoint
 from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import Unreachable, Untrusted
-from restow.client.following import Interrupted, Listed, follow
-from restow.client.kubeconfig import kubeconfig
 from restow.client.resources import RESOURCES
+from restow.client.sessions import open_session
 from restow.client.transport import Api, Call
+from restow.client.watching import Interrupted, Listed, follow
 
 pytestmark = pytest.mark.asyncio
 
@@ -82,7 +82,7 @@ async def ask(endpoint: Endpoint) -> bytes:
 
 async def test_a_new_authority_is_read_by_whoever_keeps_its_connections(server: Rotating, tmp_path: Path) -> None:
     write(tmp_path, OLD)
-    endpoint = kubeconfig(a_kubeconfig(tmp_path / "config", server=server.url, **FILES), None, {})
+    endpoint = kubeconfig_endpoint(a_kubeconfig(tmp_path / "config", server=server.url, **FILES), None, {})
     async with open_session() as session:
         api = Api(endpoint, session, None)
         assert await api.send(Call("GET", "/")) == b"{}"
@@ -97,7 +97,7 @@ async def test_a_new_authority_is_read_by_whoever_keeps_its_connections(server: 
 async def test_a_new_client_certificate_is_presented(server: Rotating, tmp_path: Path) -> None:
     write(tmp_path, OLD)
     server.rotate(OLD, clients=True)
-    endpoint = kubeconfig(a_kubeconfig(tmp_path / "config", USER, server=server.url, **FILES), None, {})
+    endpoint = kubeconfig_endpoint(a_kubeconfig(tmp_path / "config", USER, server=server.url, **FILES), None, {})
     assert await ask(endpoint) == b"{}"
 
     server.rotate(NEW, clients=True)
@@ -135,7 +135,7 @@ async def test_files_that_are_being_written_leave_what_was_there_and_are_told_of
     server: Rotating, tmp_path: Path
 ) -> None:
     write(tmp_path, OLD)
-    endpoint = kubeconfig(a_kubeconfig(tmp_path / "config", USER, server=server.url, **FILES), None, {})
+    endpoint = kubeconfig_endpoint(a_kubeconfig(tmp_path / "config", USER, server=server.url, **FILES), None, {})
     (tmp_path / "ca.pem").write_text("half")
     assert await ask(endpoint) == b"{}"
     (tmp_path / "client.key").unlink()
@@ -154,7 +154,7 @@ async def test_a_certificate_that_is_replaced_during_the_handshake_is_tried_at_o
     write(tmp_path, OLD)
     server.rotate(NEW)
     file = a_kubeconfig(tmp_path / "config", server=server.url, **FILES)
-    kept = kubeconfig(file, None, {})
+    kept = kubeconfig_endpoint(file, None, {})
 
     class JustBefore:
         """The files are replaced as soon as the identity is known."""
@@ -178,7 +178,7 @@ async def test_the_certificate_of_a_program_is_presented_to_the_new_authority(se
         "clientKeyData": issued.private_key_pem.bytes().decode(),
     }
     file = a_kubeconfig(tmp_path / "config", a_plugin(tmp_path, status), server=server.url, **FILES)
-    endpoint = kubeconfig(file, None, {})
+    endpoint = kubeconfig_endpoint(file, None, {})
     assert await ask(endpoint) == b"{}"
 
     server.rotate(NEW, clients=True)
@@ -193,7 +193,7 @@ async def test_who_watches_waits_for_the_new_authority(server: Rotating, tmp_pat
     """The server has its new certificate before the kubelet has written the new authority."""
     write(tmp_path, OLD)
     server.rotate(NEW)
-    endpoint = kubeconfig(a_kubeconfig(tmp_path / "config", server=server.url, **FILES), None, {})
+    endpoint = kubeconfig_endpoint(a_kubeconfig(tmp_path / "config", server=server.url, **FILES), None, {})
     async with open_session() as session, aclosing(follow(Api(endpoint, session, None), RESOURCES["Pod"])) as news:
         interrupted = await anext(news)
         assert isinstance(interrupted, Interrupted)

@@ -9,7 +9,7 @@ import pytest
 
 from client.double import Double, an_answer
 from restow.client.errors import ServerTrouble
-from restow.client.server_time import ServerTime, http_date
+from restow.client.server import ServerTime, http_date
 from restow.client.transport import Api, Call
 
 NOON = 1_800_000_000.0

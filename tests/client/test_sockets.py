@@ -14,11 +14,10 @@ import trustme
 
 from client.double import Answer, a_double, a_list, an_api, an_event
 from client.open_sockets import needs_proc, sockets_to
-from restow.client.credentials import Fixed, Identity
+from restow.client.credentials import Fixed, Identity, Trust
 from restow.client.resources import RESOURCES
-from restow.client.sockets import Sockets
+from restow.client.sessions import Sockets
 from restow.client.transport import Api, Call
-from restow.client.trust import Trust
 from restow.live.cluster import live_cluster
 
 pytestmark = [pytest.mark.asyncio, needs_proc]

@@ -11,7 +11,6 @@ import pytest
 
 from client.double import Answer, Double, a_status, an_answer, an_api
 from restow import __version__
-from restow.client.connection import MOST_CONNECTIONS
 from restow.client.credentials import Identity
 from restow.client.errors import (
     ApiError,
@@ -26,7 +25,8 @@ from restow.client.errors import (
     Unauthorized,
     Unreachable,
 )
-from restow.client.rate_limit import TokenBucket
+from restow.client.flow_control import TokenBucket
+from restow.client.sessions import MOST_CONNECTIONS
 from restow.client.transport import Api, Call
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

@@ -10,10 +10,9 @@ import pytest_asyncio
 import trustme
 
 from client.double import Double, a_double, an_answer, an_api
-from restow.client.credentials import Fixed, Identity
+from restow.client.credentials import Certificate, Fixed, Identity, Trust
 from restow.client.errors import Unreachable, Untrusted
 from restow.client.transport import Call
-from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 
 pytestmark = pytest.mark.asyncio

@@ -10,7 +10,7 @@ from client.double import Answer, Double, a_status, an_error_event, an_event
 from restow.client.errors import Gone, MalformedReply, ServerTrouble, Unreachable
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
-from restow.client.watching import Added, Bookmark, Deleted, Modified, Watched, watch
+from restow.client.watching import Change, Changed, Current, Removed, watch
 from restow.kube.objects import Unreadable
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -18,15 +18,16 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 PATH = "/api/v1/pods"
 
 
-async def watched(api: Api, seen: list[Watched] | None = None) -> list[Watched]:
+async def watched(api: Api, seen: list[tuple[str, Change]] | None = None) -> list[tuple[str, Change]]:
     seen = [] if seen is None else seen
     async for event in watch(api, RESOURCES["Pod"], "10"):
         seen.append(event)
     return seen
 
 
-def told(event: Watched) -> tuple[type, str, str]:
-    return type(event), "" if isinstance(event, Bookmark) else event.object.metadata.name, event.resource_version
+def told(event: tuple[str, Change]) -> tuple[type, str, str]:
+    version, change = event
+    return type(change), "" if isinstance(change, Current) else change.object.metadata.name, version
 
 
 LINES = (
@@ -35,7 +36,7 @@ LINES = (
     + an_event("DELETED", "a", "13")
     + an_event("BOOKMARK", "", "20")
 )
-EVENTS = [(Added, "a", "11"), (Modified, "a", "12"), (Deleted, "a", "13"), (Bookmark, "", "20")]
+EVENTS = [(Changed, "a", "11"), (Changed, "a", "12"), (Removed, "a", "13"), (Current, "", "20")]
 
 
 async def test_events_until_the_server_ends_the_stream(api: Api, double: Double) -> None:
@@ -83,7 +84,7 @@ async def test_what_came_before_trouble_is_not_lost(
 ) -> None:
     double.answers("GET", PATH, answer)
 
-    seen: list[Watched] = []
+    seen: list[tuple[str, Change]] = []
     with pytest.raises(error):
         await watched(api, seen)
 
@@ -108,8 +109,8 @@ async def test_an_event_with_an_unreadable_object_names_it_and_the_stream_goes_o
     double.answers("GET", PATH, Answer((line, LINES)))
 
     first, *others = await watched(api)
-    assert isinstance(first, (Added, Modified, Deleted))
-    assert isinstance(first.object, Unreadable)
+    assert isinstance(first[1], Changed | Removed)
+    assert isinstance(first[1].object, Unreadable)
     assert told(first)[1:] == ("odd", "10")
     assert [told(event) for event in others] == EVENTS
 

@@ -17,9 +17,9 @@ from typing import Any
 from aiohttp import web
 
 from builders import Object
-from restow.client.connection import open_session
 from restow.client.credentials import Endpoint, Fixed, Identity
 from restow.client.resources import RESOURCES
+from restow.client.sessions import open_session
 from restow.client.transport import Api
 
 #: Seconds that count as none.

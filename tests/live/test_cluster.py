@@ -8,14 +8,16 @@ import re
 
 import pytest
 
-from builders import Owner, a_namespace, a_node, a_pdb, a_pod, a_service
+from builders import Owner, a_namespace, a_node, a_pdb, a_pod, a_service, node_metrics, pod_metrics
 from builders.metadata import uid_of
 from live.apiserver import ApiServer
 from live.contents import contents_of
+from restow.client.server import ServerTime
 from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.live.cluster import LiveCluster, live_cluster
-from restow.live.reading import read_kinds
+from restow.live.reading import METRICS, read_kinds
+from restow.usage.measured import KEY, OF_PODS, recent_usage
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -239,6 +241,37 @@ async def test_metrics_are_asked_for_again_and_again(server: ApiServer, api: Api
         await asyncio.sleep(20)
         assert live.snapshot().kind("NodeMetrics")["", "n1"].usage == {"cpu": "1271m", "memory": "0"}
         assert live.age("NodeMetrics") < 16
+
+
+class VirtualTime(ServerTime):
+    """The clock of a server that lives in the time of the event loop."""
+
+    def now(self) -> float:
+        return 1_795_219_200 + now()
+
+
+async def test_samples_of_metrics_are_kept_for_a_window_from_when_they_are_asked_for(
+    server: ApiServer, api: Api
+) -> None:
+    populate(server)
+    api.server_time = VirtualTime()
+    async with live_cluster(api, (*KINDS, *METRICS), warn=lambda _: None) as live:
+        assert await live.wait_ready(now() + LONG)
+        await asyncio.sleep(60)
+        assert not live.snapshot().has_list("RecentUsage")
+        live.keep_usage(600, 60)
+        for cpu in range(20):
+            server.put("NodeMetrics", node_metrics("n1", cpu=str(cpu)))
+            server.put("PodMetrics", pod_metrics("p1", cpu=f"{cpu}m"))
+            await asyncio.sleep(60)
+        nodes, pods = (recent_usage(live.snapshot(), key) for key in (KEY, OF_PODS))
+        assert nodes is not None
+        assert pods is not None
+        assert nodes.values[:, 0, 0].tolist() == [each * 1000 for each in range(10, 20)], "not their means"
+        assert (pods.names, len(pods.times)) == (("default/p1",), 10)
+        live.keep_usage(0, 0)
+        await asyncio.sleep(60)
+        assert not live.snapshot().has_list("RecentUsage")
 
 
 async def test_an_object_that_cannot_be_read_is_left_out_and_told(server: ApiServer, api: Api) -> None:

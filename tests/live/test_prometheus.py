@@ -19,7 +19,7 @@ from descheduling.harness import a_policy
 from restow.client.transport import Api
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.registry import plugins
-from restow.live.prometheus import PrometheusUsage
+from restow.live.usage import PrometheusUsage
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 

@@ -19,12 +19,11 @@ from descheduling.harness import a_policy
 from restow.client.transport import Api
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.registry import plugins
-from restow.descheduling.usage_sources import Sample, Times, UsageSource, usage_schemas
 from restow.live import usage as module
 from restow.live.usage import QueriedUsage
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
-from restow.policies.usage_sources import UsageSourceSchema
+from restow.usage.sources import Sample, Times, UsageSource, UsageSourceSchema, usage_schemas
 
 pytestmark = pytest.mark.asyncio
 
@@ -165,7 +164,7 @@ async def test_whatever_a_package_does_is_the_problem_of_the_result(
 async def test_a_source_that_gives_samples_without_end_is_stopped(
     api: Api, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST", 1000)
+    monkeypatch.setattr(module, "MOST", 1000)
 
     def samples(_args: Args, _query: str, times: Times) -> Iterator[Sample]:
         while True:
@@ -179,7 +178,7 @@ async def test_a_source_that_hangs_is_asked_again_when_it_has_come_to_its_end(
     api: Api, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise each cycle would leave one more thread behind."""
-    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
     threads: list[threading.Thread] = []
     go_on = threading.Event()
 
@@ -196,7 +195,7 @@ async def test_a_source_that_hangs_is_asked_again_when_it_has_come_to_its_end(
     (thread,) = threads
     go_on.set()
     thread.join()
-    monkeypatch.setattr(module, "_PATIENCE", 60.0)
+    monkeypatch.setattr(module, "PATIENCE", 60.0)
     assert (await source.results(policy()))[OWN].problem == ""
 
 

@@ -22,6 +22,7 @@ ROOMS = ("cli", "descheduling", "executing", "live", "reporting", "running", "se
 #: Codes that are also words of Kubernetes, of policies, or names of classes.
 WORDS = {
     RefusalCode.UNKNOWN,
+    RefusalCode.TERMINATING,
     RefusalCode.PODS_WITH_PVC,
     RefusalCode.PODS_WITHOUT_PDB,
     RefusalCode.PODS_WITH_LOCAL_STORAGE,

@@ -9,9 +9,9 @@ from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs
 from restow.descheduling.plugins.pod_life_time import PodConditionFilter, PodLifeTimeArgs
 from restow.descheduling.plugins.remove_duplicates import RemoveDuplicatesArgs
-from restow.policies.decode import decode, sound_parts
 from restow.policies.load import validate_policy
 from restow.policies.policy import RestowSettings
+from restow.policies.schema import decode, sound_parts
 
 AT = ("profiles", 0, "args")
 

@@ -9,9 +9,8 @@ import yaml
 
 from builders.policies import PLUGINS, as_yaml, strategy_policy
 from restow.errors import InputError
-from restow.policies.enclosed import read_policy_document
 from restow.policies.lint import lint_policy
-from restow.policies.load import load_policy, validate_policy
+from restow.policies.load import load_policy, read_policy_document, validate_policy
 
 POLICY = strategy_policy("RemoveDuplicates", {"bogus": 1})
 LINE = 1 + next(index for index, line in enumerate(as_yaml(POLICY).splitlines()) if b"bogus" in line)

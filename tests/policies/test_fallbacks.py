@@ -6,9 +6,8 @@ import pytest
 
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_yaml
 from restow.errors import InputError
-from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
-from restow.policies.load import load_policy
+from restow.policies.load import load_policy, read_policy_document
 
 LOCAL = Fallbacks(evict_local_storage_pods=True)
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_json, as_yaml
 from restow.errors import InputError
-from restow.policies.enclosed import read_policy_document
 from restow.policies.lint import lint_policy
-from restow.policies.load import load_policy, validate_policy
+from restow.policies.load import load_policy, read_policy_document, validate_policy
 from restow.policies.v1alpha1 import convert
 
 LIMITS = settings(max_examples=150, deadline=5000)

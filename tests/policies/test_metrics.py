@@ -6,7 +6,7 @@ import pytest
 
 from builders.policies import PLUGINS, a_policy, as_yaml
 from restow.policies.load import validate_policy
-from restow.policies.metrics import url_problem
+from restow.policies.usage import url_problem
 
 KUBERNETES = {"source": "KubernetesMetrics"}
 

@@ -14,7 +14,7 @@ from restow.policies.arguments import PluginArgs
 from restow.policies.lint import lint_policy
 from restow.policies.load import load_policy, validate_policy
 from restow.policies.schema import PluginSchema
-from restow.policies.usage_section import MetricsUtilization, queries_of
+from restow.policies.usage import MetricsUtilization, queries_of
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):

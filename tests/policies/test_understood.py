@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_yaml, strategy_policy
-from restow.policies.enclosed import read_policy_document
-from restow.policies.load import load_document, load_policy
+from restow.policies.load import load_document, load_policy, read_policy_document
 from restow.policies.understood import DEFAULT_MARK, understood
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "policies").glob("*.yaml"))

@@ -10,12 +10,11 @@ from msgspec import Struct
 from builders.policies import PLUGINS, as_yaml, strategy_policy
 from docs.pages import ROOT
 from restow.cluster.usage_samples import UsageQuery
-from restow.policies.enclosed import read_policy_document
 from restow.policies.lint import lint_policy
-from restow.policies.load import load_policy, validate_policy
+from restow.policies.load import load_policy, read_policy_document, validate_policy
 from restow.policies.understood import full_document, understood
-from restow.policies.usage_section import queries_of
-from restow.policies.usage_sources import UsageSourceSchema
+from restow.policies.usage import queries_of
+from restow.usage.sources import UsageSourceSchema
 
 LIMITS = {"thresholds": {"MetricResource": 30}, "targetThresholds": {"MetricResource": 50}}
 

@@ -6,8 +6,7 @@ import pytest
 
 from builders.policies import PLUGINS, an_old_policy, as_json, as_yaml, strategy_policy
 from restow.errors import InputError
-from restow.policies.enclosed import read_policy_document
-from restow.policies.load import load_policy, validate_policy
+from restow.policies.load import load_policy, read_policy_document, validate_policy
 from restow.policies.v1alpha1 import convert
 
 LABELS = {"matchLabels": {"a": "b"}}

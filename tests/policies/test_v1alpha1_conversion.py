@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders.policies import PLUGINS, an_old_policy, as_yaml
-from restow.documents.writing import write_yaml
-from restow.policies.enclosed import read_policy_document
-from restow.policies.load import load_policy
+from restow.documents.yaml_text import write_yaml
+from restow.policies.load import load_policy, read_policy_document
 from restow.policies.v1alpha1 import convert
 from restow.policies.v1alpha1_strategies import STRATEGIES
 

@@ -8,11 +8,12 @@ import json
 
 import pytest
 
+from bench.problems import ALL_PROFILES, generate
 from builders import a_container, a_list, a_node, a_pod, a_service
 from live.contents import contents_of
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import load_cluster, read_objects
-from restow.sources.synthetic import generate, write_list
+from restow.sources.synthetic import write_list
 
 SECRET = "hunter2"
 
@@ -44,13 +45,7 @@ def synthetic(profile):
     return stream.getvalue()
 
 
-def known_profiles():
-    from restow.sources.synthetic import profiles
-
-    return sorted(profiles())
-
-
-@pytest.mark.parametrize("profile", known_profiles())
+@pytest.mark.parametrize("profile", sorted(ALL_PROFILES))
 def test_the_cluster_of_a_snapshot_is_that_of_the_dump(dumped, profile):
     dump = dumped(synthetic(profile))
     snapshot = dumped(compacted(dump), "snapshot.json")

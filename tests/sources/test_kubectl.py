@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from restow.client.resources import RESOURCES
-from restow.live.kinds import CUSTOM, METRICS, READ
+from restow.live.reading import CUSTOM, METRICS, READ
 from restow.scheduling.loop.missing_data import KINDS
 from restow.sources.kubectl import DUMP, DUMPED, MIGRATIONS, USAGE, printing
 

@@ -9,8 +9,7 @@ import yaml
 
 from builders import a_list, a_node
 from restow.errors import InputError
-from restow.sources.manifests import read_manifests
-from restow.sources.sizes import Sizes
+from restow.sources.reading import Sizes, read_manifests
 
 A, B = a_node("a"), a_node("b")
 ITEMS = [{key: value for key, value in each.items() if key not in ("kind", "apiVersion")} for each in (A, B)]

@@ -20,12 +20,12 @@ from restow.sources.reading import (
     Header,
     HeaderReader,
     InputDocument,
+    Sizes,
     input_files,
     read_documents,
     split_json,
     yaml_to_json,
 )
-from restow.sources.sizes import Sizes
 
 JSON = b'{"kind": "List"}'
 

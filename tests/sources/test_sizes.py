@@ -10,11 +10,12 @@ import subprocess
 
 import pytest
 
+from bench.problems import ALL_PROFILES, generate
 from cli.conftest import spawned
 from restow.errors import InputError
-from restow.sources import sizes
-from restow.sources.sizes import Sizes
-from restow.sources.synthetic import generate, profiles, write_list
+from restow.sources import reading
+from restow.sources.reading import Sizes
+from restow.sources.synthetic import write_list
 
 MIB = 1 << 20
 
@@ -45,7 +46,7 @@ def test_a_file_of_tiny_values_is_refused():
 
 
 def test_what_all_inputs_take_together_is_bounded(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_IN_MEMORY", 3 * MIB)
+    monkeypatch.setattr(reading, "MOST_IN_MEMORY", 3 * MIB)
     known = Sizes()
     known.read(io.BytesIO(b" " * MIB), "a")
     known.unpack(memoryview(gzip.compress(b" " * MIB)), "b")
@@ -54,18 +55,18 @@ def test_what_all_inputs_take_together_is_bounded(monkeypatch):
 
 
 def test_without_limits_everything_is_read(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_IN_MEMORY", 3 * MIB)
+    monkeypatch.setattr(reading, "MOST_IN_MEMORY", 3 * MIB)
     assert len(unpacked(bomb(b"1,", 20 * MIB), limited=False)) == 20 * MIB
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_clusters_are_far_from_every_limit(profile):
     """Synthetic ones are more alike than real ones."""
     written = io.BytesIO()
     write_list(generate(profile, 20, 300, 1), written)
     text = written.getvalue()
-    assert len(text) < sizes.LARGEST_RATIO / 2 * len(gzip.compress(text, 9))
-    assert len(text) > 2 * sizes.FEWEST_PER_COMMA * text.count(b",")
+    assert len(text) < reading.LARGEST_RATIO / 2 * len(gzip.compress(text, 9))
+    assert len(text) > 2 * reading.FEWEST_PER_COMMA * text.count(b",")
 
 
 BOMBS = {
@@ -95,7 +96,7 @@ def _one_gibibyte():
 
 
 def test_an_endless_input_is_refused(monkeypatch):
-    monkeypatch.setattr(sizes, "MOST_IN_MEMORY", 3 * MIB)
+    monkeypatch.setattr(reading, "MOST_IN_MEMORY", 3 * MIB)
     zeros = itertools.repeat(b"\0" * MIB)
 
     class Endless(io.RawIOBase):

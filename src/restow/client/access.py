@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from restow.client.errors import Forbidden, missing_right
 from restow.client.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
-from restow.client.server_time import boot_clock
+from restow.client.server import boot_clock
 from restow.client.transport import Api, Call, decoded
 from restow.errors import ClientError
 

@@ -1,21 +1,25 @@
-"""Binding a pod to a node, as a scheduler does: by the Binding subresource, after its volumes have been prepared.
+"""What a scheduler writes: the Binding of a pod, the node of its volumes, the pod's status, and the preemption of others.
 
 A Binding contains the pod's uid, so a new pod with the same name is left alone, and a pod is bound only once: the API
 server refuses a second binding. So asking twice is safe. If a response is lost, the request is repeated, and a refusal
 after that is compared with the pod itself: our own first request may have bound it.
-Source: the binding subresource, Kubernetes 1.36.
+
+Of the status, it writes the condition PodScheduled, ``nominatedNodeName``, and why the pod is preempted. A condition
+replaces the one of its type, and its ``lastTransitionTime`` changes only with its status; what the pod says already is
+not written again.
+Source: the binding subresource, schedule_one.go and preemption of kube-scheduler, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.back_off import patiently
 from restow.client.errors import (
     ApiError,
     Conflict,
@@ -26,10 +30,10 @@ from restow.client.errors import (
     Untrusted,
     missing_right,
 )
-from restow.client.leadership import Permit
-from restow.client.objects import PatchKind
+from restow.client.flow_control import patiently
+from restow.client.objects import ObjectRef, PatchKind
 from restow.client.resources import RESOURCES, ApiResource
-from restow.client.transport import Api, Call
+from restow.client.transport import Api, Call, Permit
 from restow.errors import ClientError
 
 _PODS: Final = RESOURCES["Pod"]
@@ -40,24 +44,6 @@ _UNKNOWN: Final = (500, 502, 504)
 
 _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 _BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
-
-
-@dataclass(slots=True, frozen=True)
-class ObjectRef:
-    """An object as it was when something was decided about it."""
-
-    #: Empty for an object without one.
-    namespace: str
-    name: str
-    uid: str
-    #: Empty where a later version will do as well.
-    resource_version: str = ""
-
-    @property
-    def preconditions(self) -> dict[str, str]:
-        """What a request names so that it fails for any other object, or any other version."""
-        versions = {"resourceVersion": self.resource_version} if self.resource_version else {}
-        return {"uid": self.uid, **versions}
 
 
 @dataclass(slots=True, frozen=True)
@@ -117,6 +103,7 @@ class _Binding(Struct, frozen=True, rename="camel"):
 
 class _Meta(Struct, frozen=True, rename="camel"):
     uid: str = ""
+    resource_version: str = ""
     deletion_timestamp: str | None = None
 
 
@@ -193,3 +180,103 @@ async def _change(api: Api, resource: ApiResource, thing: ObjectRef, change: obj
     await patiently(
         lambda: objects.patch(api, resource, thing.namespace, thing.name, change, kind=PatchKind.MERGE, permit=permit)
     )
+
+
+@dataclass(slots=True, frozen=True)
+class Said:
+    """A condition of a pod, as far as a scheduler writes it."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+def unschedulable(message: str) -> Said:
+    """Say that no node takes a pod now. Autoscalers look for this condition."""
+    return Said("PodScheduled", "False", "Unschedulable", message)
+
+
+def scheduler_error(message: str) -> Said:
+    """Say that something went wrong while a node was looked for, or with the binding."""
+    return Said("PodScheduled", "False", "SchedulerError", message)
+
+
+@dataclass(slots=True, frozen=True)
+class StatusChange:
+    """What a pod's status is to say, and what it says now."""
+
+    #: None leaves the conditions alone.
+    condition: Said | None = None
+    #: The condition of that type that the pod has.
+    known: Said | None = None
+    #: The node to nominate, empty for none; None leaves the nomination alone.
+    nominated_node: str | None = None
+    #: The pod's ``metadata.generation``, which a condition records; 0 if it is not known.
+    generation: int = 0
+
+
+async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: float, *, permit: Permit) -> None:
+    """Patch a pod's status, unless it is the same already; ``now`` in seconds since the epoch.
+
+    Conflict if the pod has another uid, NotFound if it is gone.
+    """
+    status: dict[str, Any] = {}
+    if change.condition is not None and change.condition != change.known:
+        status["conditions"] = [_condition(change.condition, change.known, change.generation, now)]
+    if change.nominated_node is not None:
+        status["nominatedNodeName"] = change.nominated_node or None
+    if status:
+        await _patched(api, pod, status, permit)
+
+
+async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, permit: Permit) -> None:
+    """Delete a pod in favour of one with a higher priority, after writing that to its status; ``scheduler`` is a profile's name.
+
+    The pod has its own grace period. A pod that is gone already is fine; Conflict if it has another uid or has changed
+    since the decision: then nothing was deleted.
+    """
+    message = f"{scheduler}: preempting to accommodate a higher priority pod"
+    condition = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)
+    try:
+        marked = await _patched(api, victim, {"conditions": [_condition(condition, None, 0, now)]}, permit)
+        version = marked.metadata.resource_version
+        await patiently(
+            lambda: objects.delete(
+                api, _PODS, victim.namespace, victim.name, uid=victim.uid, version=version, permit=permit
+            )
+        )
+    except NotFound:
+        return
+
+
+async def _patched(api: Api, pod: ObjectRef, status: dict[str, Any], permit: Permit) -> _Found:
+    """Lay a patch over a pod's status, and return its new version."""
+    change = {"metadata": pod.preconditions, "status": status}
+    body = await patiently(
+        lambda: objects.patch(
+            api,
+            _PODS,
+            pod.namespace,
+            pod.name,
+            change,
+            kind=PatchKind.STRATEGIC,
+            subresource="status",
+            permit=permit,
+        )
+    )
+    return msgspec.json.decode(body, type=_Found)
+
+
+def _condition(condition: Said, known: Said | None, generation: int, now: float) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+    }
+    if known is None or known.status != condition.status:
+        written["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if generation:
+        written["observedGeneration"] = generation
+    return written

@@ -1,7 +1,8 @@
-"""Where an API server is, and who we are to it, as headers and a TLS context: fixed, or in a file that is rotated.
+"""Where an API server is, how to trust it, and who we are to it: as headers and a TLS context, fixed or rotated in files.
 
 ``Credentials`` are asked before every request, because tokens are replaced while a daemon runs, and ``rejected`` is
-called when the server did not accept them. ``exec_plugin`` and ``oidc`` are the two that ask others.
+called when the server did not accept them. ``exec_plugin`` and ``oidc`` are the two that ask others. The server is
+always verified (``Trust``), unless the kubeconfig itself says ``insecure-skip-tls-verify``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from restow.client.errors import NoCredentials
+from restow.configuration_files import ReloadingFile, memory_file, read_small_file
 from restow.errors import InputError
-from restow.reloading_file import ReloadingFile
-from restow.small_files import read_small_file
 
 #: Seconds for which a token file is believed. Source: cachingTokenSource, client-go v0.36.
 _TOKEN_FILE_AGE = 60.0
@@ -160,3 +160,78 @@ def bearer(token: str, origin: str) -> tuple[str, str]:
 def basic(name: str, password: str) -> tuple[str, str]:
     """The header that carries a name and a password."""
     return "Authorization", f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
+
+
+@dataclass(slots=True, frozen=True)
+class Certificate:
+    """A client certificate with its key, both PEM."""
+
+    chain: bytes = field(repr=False)
+    key: bytes = field(repr=False)
+    #: File and field, for errors.
+    origin: str
+
+
+@dataclass(slots=True, frozen=True)
+class Trust:
+    """What a server's certificate is checked against."""
+
+    #: PEM certificates; None for those of the system.
+    authorities: bytes | None = None
+    #: The name to look for in the certificate instead of the server's own.
+    server_name: str | None = None
+    skip_verification: bool = False
+    #: File and field of the authorities, for errors.
+    origin: str = ""
+
+    def context(self, certificate: Certificate | None = None) -> ssl.SSLContext:
+        """A TLS context; InputError names the file and field of a certificate that cannot be read."""
+        context = self._verifying()
+        # Python 3.13 adds checks of extensions that many clusters' own authorities lack; Go does not ask for them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self.skip_verification:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if certificate is not None:
+            _present(context, certificate)
+        return context
+
+    def _verifying(self) -> ssl.SSLContext:
+        if self.authorities is None:
+            return ssl.create_default_context()
+        try:
+            # What is around the certificates may be in any encoding.
+            return _trusting(self.authorities.decode("ascii", errors="ignore"))
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError(f"{self.origin}: contains no PEM certificate of an authority ({_why(error)})") from error
+
+
+def _trusting(authorities: str) -> ssl.SSLContext:
+    if not authorities.strip():
+        # Python would take nothing for the authorities of the system.
+        raise ValueError("the file is empty")
+    return ssl.create_default_context(cadata=authorities)
+
+
+def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
+    """Prove who we are by a certificate."""
+    try:
+        with memory_file(certificate.chain + b"\n" + certificate.key) as file:
+            context.load_cert_chain(file, password=_no_password)
+    except ssl.SSLError as error:
+        raise InputError(
+            f"{certificate.origin}: not a PEM certificate with its unencrypted key ({_why(error)})"
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{certificate.origin}: cannot be passed to OpenSSL: there is neither /proc nor a temporary directory ({error})"
+        ) from error
+
+
+def _no_password() -> str:
+    """OpenSSL would ask the terminal for the password of an encrypted key."""
+    return ""
+
+
+def _why(error: Exception) -> str:
+    return (error.reason if isinstance(error, ssl.SSLError) and error.reason else str(error)).lower()

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from restow.client.resources import ApiResource
-from restow.client.server_time import http_date
+from restow.client.server import http_date
 from restow.errors import ClientError
 from restow.kube.excerpts import LONGEST, excerpt
 

@@ -21,12 +21,12 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.back_off import patiently
 from restow.client.errors import NotFound, ServerTrouble, TooManyRequests, Unreachable
-from restow.client.leases import micro_time
+from restow.client.flow_control import patiently
+from restow.client.leader_election import micro_time
 from restow.client.resources import EVENTS
 from restow.client.transport import Api
-from restow.redaction import public_line
+from restow.plain_text import public_line
 
 #: Seconds for which a repetition still belongs to a series.
 _SERIES_AGE = 360.0

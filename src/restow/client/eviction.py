@@ -20,16 +20,15 @@ from restow.client.errors import (
     NoCredentials,
     NotFound,
     ServerTrouble,
-    StatusCause,
     TooManyRequests,
     Unauthorized,
     Unreachable,
     Untrusted,
     missing_right,
 )
-from restow.client.leadership import Permit
+from restow.client.objects import ObjectRef
 from restow.client.resources import RESOURCES
-from restow.client.transport import Api, Call
+from restow.client.transport import Api, Call, Permit
 from restow.kube.excerpts import excerpt
 
 #: The cause that a budget, rather than a busy server, gives.
@@ -42,15 +41,6 @@ _OTHER_UID = re.compile("UID in (the )?precondition")
 _UNAVAILABLE = 503
 #: Answers of those who stand between, or of the server's own clock: the request may still be carried out.
 _BAD_GATEWAY, _GATEWAY_TIMEOUT = 502, 504
-
-
-@dataclass(slots=True, frozen=True)
-class EvictionTarget:
-    """The pod to evict."""
-
-    namespace: str
-    name: str
-    uid: str
 
 
 @dataclass(slots=True, frozen=True)
@@ -156,7 +146,7 @@ class _Eviction(Struct, frozen=True, rename="camel"):
 
 
 async def evict(
-    api: Api, target: EvictionTarget, *, permit: Permit, grace_period: int | None = None, dry_run: bool = False
+    api: Api, target: ObjectRef, *, permit: Permit, grace_period: int | None = None, dry_run: bool = False
 ) -> Outcome:
     """Ask once. ``permit`` is asked when the request goes out; NotPermitted is raised if it says no.
 
@@ -195,14 +185,10 @@ def _outcome(error: ApiError) -> Outcome:
 
 
 def _too_many(error: ApiError) -> Outcome:
-    budget = next((cause for cause in error.causes if _is_budget(cause)), None)
+    budget = next((cause for cause in error.causes if cause.reason == _BUDGET), None)
     if budget is None:
         return Busy(error.message, error.retry_after)
     return BudgetExhausted(error.message, excerpt(budget.message), error.retry_after)
-
-
-def _is_budget(cause: StatusCause) -> bool:
-    return cause.reason == _BUDGET
 
 
 def _server_trouble(error: ApiError) -> Outcome:

@@ -1,6 +1,7 @@
 """Credentials from a program that the kubeconfig names, kept until they expire.
 
-It decides what the program learns about the cluster, how long it may run, and how its answer is used.
+It decides what the program learns about the cluster, how long it may run, and how its answer is used. The program's
+output is limited in seconds and bytes, and no process of it survives.
 Source: client.authentication.k8s.io/v1.
 """
 
@@ -9,10 +10,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import signal
 import ssl
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -20,19 +24,24 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from restow.client.credentials import Identity, bearer
+from restow.client.credentials import Certificate, Identity, Trust, bearer
 from restow.client.errors import NoCredentials
 from restow.client.kubeconfig_files import Cluster, Exec, Section, User
-from restow.client.programs import run_program
-from restow.client.trust import Certificate, Trust
+from restow.configuration_files import ReloadingFile
 from restow.errors import InputError
-from restow.kube.excerpts import excerpt
-from restow.reloading_file import ReloadingFile
+from restow.kube.excerpts import LONGEST, excerpt
 
+#: Bytes of an answer; certificates with their chains are some thousands.
+_LONGEST_ANSWER: Final = 1 << 20
+#: Bytes of what was said on stderr last, which is where programs say why they end.
+_LAST_WORDS: Final = LONGEST
+#: Seconds in which the answer has to be complete after the end of the program, for its children may hold it open.
+_AFTERMATH: Final = 1.0
+_STDERR: Final = 2
 #: Seconds before their end in which credentials are no longer used.
 _MARGIN = 30.0
 #: Seconds for the program, and for one that may ask a person to log in.
-_PATIENCE = 60.0
+PATIENCE = 60.0
 _PATIENCE_WITH_PEOPLE = 300.0
 #: Fields of a cluster that are not passed to a program as they are. Source: client.authentication.k8s.io/v1 Cluster.
 _NOT_PASSED: Final = {"certificate-authority", "certificate-authority-data", "extensions"}
@@ -40,6 +49,95 @@ _NOT_PASSED: Final = {"certificate-authority", "certificate-authority-data", "ex
 _EXTENSION = "client.authentication.k8s.io/exec"
 #: A point in time of any century.
 _Time = Annotated[datetime, Meta(tz=True)]
+
+
+@dataclass(slots=True, frozen=True)
+class Ended:
+    """How a program ended."""
+
+    #: The exit status, or the signal that ended it as a negative number.
+    status: int
+    answer: bytes
+    #: What it said last on stderr.
+    last_words: str
+
+
+class _Listening(asyncio.SubprocessProtocol):
+    def __init__(self) -> None:
+        self.answer = bytearray()
+        self.words = b""
+        #: Done when the process is gone.
+        self.gone = asyncio.get_running_loop().create_future()
+        #: Done when the program has no more output.
+        self.ended = asyncio.get_running_loop().create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == _STDERR:
+            self.words = (self.words + data)[-_LAST_WORDS:]
+        elif len(self.answer) + len(data) > _LONGEST_ANSWER:
+            self._end(ValueError(f"its output is longer than {_LONGEST_ANSWER:,} bytes"))
+        else:
+            self.answer += data
+
+    def process_exited(self) -> None:
+        self.gone.set_result(None)
+        asyncio.get_running_loop().call_later(_AFTERMATH, self._end)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._end()
+
+    def _end(self, error: Exception | None = None) -> None:
+        if self.ended.done():
+            return
+        if error is not None:
+            self.ended.set_exception(error)
+        else:
+            self.ended.set_result(None)
+
+
+async def run_program(
+    command: Sequence[str], environment: Mapping[str, str], seconds: float, *, interactive: bool
+) -> Ended:
+    """Run a program; TimeoutError, OSError where it cannot be started, ValueError for an answer without end.
+
+    An interactive one shares the terminal, and with it Ctrl-C. Any other has a session of its own and no input, and where
+    it has to be ended its children end too.
+    """
+    starting = asyncio.ensure_future(_start(command, environment, interactive=interactive))
+    try:
+        async with asyncio.timeout(seconds):
+            _, reader = await asyncio.shield(starting)
+            await reader.ended
+    finally:
+        # A program that is cancelled while it starts may have children already.
+        transport, reader = await starting
+        if transport.get_returncode() is None:
+            _kill(transport, interactive=interactive)
+            await asyncio.wait([reader.gone], timeout=_AFTERMATH)
+        transport.close()
+    return Ended(transport.get_returncode() or 0, bytes(reader.answer), reader.words.decode(errors="replace").strip())
+
+
+async def _start(
+    command: Sequence[str], environment: Mapping[str, str], *, interactive: bool
+) -> tuple[asyncio.SubprocessTransport, _Listening]:
+    return await asyncio.get_running_loop().subprocess_exec(
+        _Listening,
+        *command,
+        env=environment,
+        stdin=None if interactive else subprocess.DEVNULL,
+        stderr=None if interactive else subprocess.PIPE,
+        start_new_session=not interactive,
+    )
+
+
+def _kill(transport: asyncio.SubprocessTransport, *, interactive: bool) -> None:
+    with suppress(ProcessLookupError):
+        if interactive:
+            transport.kill()
+        else:
+            # Its session is named by its own number.
+            os.killpg(transport.get_pid(), signal.SIGKILL)
 
 
 class _Status(Struct, frozen=True, rename="camel"):
@@ -71,8 +169,8 @@ class ExecPlugin:
     interactive: bool
     #: Describes the cluster as it is now; None if the program does not ask for it.
     cluster: Callable[[], dict[str, Any]] | None
-    #: None for a server without TLS.
-    trust: ReloadingFile[Trust] | None
+    #: What the server's certificate is checked against, for the context that presents the program's own.
+    trust: ReloadingFile[Trust]
     #: File and user, for errors.
     origin: str
     _known: _Status | None = field(init=False, default=None, repr=False)
@@ -97,7 +195,7 @@ class ExecPlugin:
         self._known = None
 
     async def _run(self) -> _Status:
-        name, seconds = excerpt(self.command[0]), _PATIENCE_WITH_PEOPLE if self.interactive else _PATIENCE
+        name, seconds = excerpt(self.command[0]), _PATIENCE_WITH_PEOPLE if self.interactive else PATIENCE
         environment = {**self.environment, "KUBERNETES_EXEC_INFO": self._info()}
         try:
             ended = await run_program(self.command, environment, seconds, interactive=self.interactive)
@@ -148,7 +246,7 @@ class ExecPlugin:
     def _context(self, status: _Status) -> ssl.SSLContext | None:
         """The context that presents the program's certificate; None where it gave none."""
         chain, key = status.client_certificate_data, status.client_key_data
-        if self.trust is None or not (chain and key):
+        if not (chain and key):
             return None
         trust = self.trust.current()
         if self._tls is None or self._tls[0] is not trust:
@@ -165,7 +263,7 @@ class ExecPlugin:
 
 
 def exec_plugin(
-    settings: Exec, user: Section[User], cluster: Cluster, trust: ReloadingFile[Trust] | None, origin: str
+    settings: Exec, user: Section[User], cluster: Cluster, trust: ReloadingFile[Trust], origin: str
 ) -> ExecPlugin:
     """The plugin of the ``exec`` section of a user; InputError for one that cannot be run."""
     _check_no_nul(settings, f"{origin}: users[name={excerpt(user.name)}]/user/exec")
@@ -200,9 +298,9 @@ def _interactive(mode: str | None, origin: str) -> bool:
     return present and mode != "Never"
 
 
-def _cluster_info(cluster: Cluster, trust: ReloadingFile[Trust] | None) -> dict[str, Any]:
+def _cluster_info(cluster: Cluster, trust: ReloadingFile[Trust]) -> dict[str, Any]:
     """Describe the cluster for a program: the fields of its section, the authorities as data, and its own settings."""
-    authorities = None if trust is None else trust.current().authorities
+    authorities = trust.current().authorities
     fields: dict[str, Any] = msgspec.to_builtins(cluster)
     info = {name: value for name, value in fields.items() if value and name not in _NOT_PASSED}
     if authorities:

@@ -15,13 +15,13 @@ from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct, field
 
+from restow.configuration_files import read_small_file
 from restow.documents.decoding import decode
-from restow.documents.document import Document, DocumentKind, read_document
-from restow.documents.findings import Issue, refusal
+from restow.documents.document import Document, DocumentKind, read_document, refusal
+from restow.documents.findings import Issue
 from restow.documents.findings import Path as FieldPath
-from restow.documents.writing import write_yaml
+from restow.documents.yaml_text import write_yaml
 from restow.errors import InputError
-from restow.small_files import read_small_file
 
 S = TypeVar("S", bound=Struct)
 

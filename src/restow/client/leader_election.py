@@ -1,9 +1,14 @@
-"""Leader election by a Lease, as client-go does it.
+"""Leader election by a Lease, as client-go does it, and the permission to write that it gives, which ends by itself.
 
 A candidate reads the lease; if it is free, expired (``leaseDurationSeconds``), or its own, it writes itself in as
 ``holderIdentity``, with the ``resourceVersion`` that it read, so of two candidates one gets a Conflict. "Expired" is
 measured on the candidate's own clock from the moment at which it saw the lease change: times written by others are
 never compared with ours, so clocks may differ by any amount.
+
+Every write asks ``Leadership.remaining`` just before its request goes out: a leader that was paused or cut off finds
+that its time is over and stops, even if nothing else has noticed yet. Others take the lease only ``lease`` seconds
+after they saw a renewal, which is after it was sent; the permission ends ``renew`` seconds after it was sent. The
+difference is for requests in flight and for clocks of unequal speed.
 Source: client-go v0.36, tools/leaderelection.
 """
 
@@ -17,22 +22,140 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
+from msgspec import Struct
 
-from restow.client.leadership import DESCHEDULER, JITTER, Leadership, Timing
-from restow.client.leases import Lease, LeaseSpec, Lock, micro_time
-from restow.client.server_time import Clock, boot_clock
-from restow.errors import ClientError
+from restow.client import objects
+from restow.client.errors import NotFound
+from restow.client.resources import LEASES
+from restow.client.server import Clock, boot_clock
+from restow.client.transport import Api
+from restow.errors import ClientError, InputError
 
 T = TypeVar("T")
 
+#: client-go waits up to this much longer than the retry period before it tries to acquire again.
+JITTER = 1.2
 #: Seconds for releasing the lease. Waiting longer is pointless: by then it expires for the others.
 RELEASE: Final = 5.0
-
 #: Spreads candidates, keeps no secret.
 _chance = random.Random()  # noqa: S311
+
+
+@dataclass(slots=True, frozen=True)
+class Timing:
+    """The three durations of leader election (seconds), the Kubernetes Descheduler's by default."""
+
+    #: Others wait so long after the last renewal that they saw.
+    lease: float = 137.0
+    #: The leader gives up so long after its last renewal.
+    renew: float = 107.0
+    #: Between tries.
+    retry: float = 26.0
+
+    def check(self) -> None:
+        """InputError, in client-go's words, for durations that do not go together."""
+        if self.lease <= self.renew:
+            raise InputError("leaseDuration must be greater than renewDeadline")
+        if self.renew <= JITTER * self.retry:
+            raise InputError("renewDeadline must be greater than retryPeriod*JitterFactor")
+        for name, value in (("leaseDuration", self.lease), ("renewDeadline", self.renew), ("retryPeriod", self.retry)):
+            if value <= 0:
+                raise InputError(f"{name} must be greater than zero")
+
+
+DESCHEDULER = Timing()
+
+
+@dataclass(slots=True)
+class Leadership:
+    """Until when we lead: the election sets it, and every write asks for it."""
+
+    clock: Clock
+    #: The moment on ``clock`` at which the permission ends; the past while another process leads.
+    deadline: float = float("-inf")
+
+    def remaining(self) -> float:
+        """Seconds for which we still lead; zero or less when we do not. A ``Permit``."""
+        return self.deadline - self.clock()
+
+    def held(self) -> bool:
+        """Whether we lead now."""
+        return self.remaining() > 0
+
+    def extend(self, deadline: float) -> None:
+        """Extend the permission: the lease was renewed."""
+        self.deadline = deadline
+
+    def end(self) -> None:
+        """End the permission at once."""
+        self.deadline = float("-inf")
+
+
+class LeaseSpec(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Who leads, and for how long the others wait after a renewal that they saw."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+    preferred_holder: str | None = None
+    strategy: str | None = None
+
+
+class Lease(Struct, frozen=True, rename="camel"):
+    """A coordination.k8s.io/v1 Lease."""
+
+    metadata: dict[str, Any]
+    spec: LeaseSpec = LeaseSpec()
+    api_version: str = "coordination.k8s.io/v1"
+    kind: str = "Lease"
+
+
+class Lock(Protocol):
+    """Where the lease is kept; ``LeaseLock`` in a cluster."""
+
+    async def get(self) -> Lease | None:
+        """The lease, None if there is none yet."""
+
+    async def create(self, spec: LeaseSpec) -> Lease:
+        """A new lease; Conflict if another process was quicker."""
+
+    async def update(self, lease: Lease, spec: LeaseSpec) -> Lease:
+        """The lease with another spec; Conflict if it is no longer the one that was read."""
+
+
+@dataclass(slots=True, frozen=True)
+class LeaseLock:
+    """A lease in the cluster."""
+
+    api: Api
+    namespace: str
+    name: str
+
+    async def get(self) -> Lease | None:
+        """The lease, None if there is none yet."""
+        try:
+            return await objects.get(self.api, LEASES, self.namespace, self.name, Lease)
+        except NotFound:
+            return None
+
+    async def create(self, spec: LeaseSpec) -> Lease:
+        """A new lease; Conflict if another process was quicker."""
+        return await objects.create(self.api, LEASES, self.namespace, Lease({"name": self.name}, spec))
+
+    async def update(self, lease: Lease, spec: LeaseSpec) -> Lease:
+        """The lease with another spec; Conflict if it is no longer the one that was read."""
+        return await objects.replace(self.api, LEASES, self.namespace, self.name, Lease(lease.metadata, spec))
+
+
+def micro_time(seconds: float) -> str:
+    """Seconds since the epoch as the API's MicroTime."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _nothing(_: str) -> None:

@@ -16,13 +16,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from restow.client.back_off import REQUESTS
 from restow.client.errors import Gone, MalformedReply
+from restow.client.flow_control import REQUESTS
 from restow.client.resources import ApiResource
 from restow.client.transport import Api
 from restow.errors import ClientError
-from restow.kube import nulls
-from restow.kube.objects.unreadable import DECODING_ERRORS, Unreadable, decode_or_name
+from restow.kube import decoding
+from restow.kube.decoding import DECODING_ERRORS, Unreadable, decode_or_name
 
 #: Objects a page, as client-go asks for.
 _PAGE = 500
@@ -135,7 +135,7 @@ async def _from_the_start(api: Api, resource: ApiResource, selection: Selection)
 def _decode(decoder: msgspec.json.Decoder[_List[Any]], resource: ApiResource, body: bytes) -> _List[Any]:
     """A page; where it cannot be decoded as a whole, object by object."""
     try:
-        return nulls.decode(decoder, body)
+        return decoding.decode(decoder, body)
     except DECODING_ERRORS as error:
         one_by_one = msgspec.json.Decoder(resource.type)
         try:

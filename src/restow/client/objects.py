@@ -1,19 +1,19 @@
-"""Requests about one object: get, create, replace and patch it, or change one taint among others."""
+"""Requests about one object: get, create, replace, patch, apply and delete it, or change one taint among others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from restow.client.errors import BadRequest, Conflict
-from restow.client.leadership import Permit
 from restow.client.resources import ApiResource
-from restow.client.transport import Api, Call, decoded
+from restow.client.transport import Api, Call, Permit, decoded
 from restow.errors import ClientError
-from restow.kube import nulls
+from restow.kube import decoding
 
 T = TypeVar("T")
 
@@ -25,6 +25,24 @@ _TAINTS: Final = "/spec/taints"
 _DOES_NOT_FIT: Final = "the server rejected our request due to an error in our request"
 #: Of a patch that names the uid of an object which had the name before.
 _OTHER_UID: Final = "metadata.uid: Invalid value"
+
+
+@dataclass(slots=True, frozen=True)
+class ObjectRef:
+    """An object as it was when something was decided about it."""
+
+    #: Empty for an object without one.
+    namespace: str
+    name: str
+    uid: str
+    #: Empty where a later version will do as well.
+    resource_version: str = ""
+
+    @property
+    def preconditions(self) -> dict[str, str]:
+        """What a request names so that it fails for any other object, or any other version."""
+        versions = {"resourceVersion": self.resource_version} if self.resource_version else {}
+        return {"uid": self.uid, **versions}
 
 
 class PatchKind(Enum):
@@ -41,7 +59,7 @@ class PatchKind(Enum):
 async def get(api: Api, resource: ApiResource, namespace: str, name: str, type: type[T]) -> T:
     """The object; NotFound if there is none."""
     decoder = msgspec.json.Decoder(type)
-    return await api.read(resource.path(namespace, name), {}, lambda body: nulls.decode(decoder, body))
+    return await api.read(resource.path(namespace, name), {}, lambda body: decoding.decode(decoder, body))
 
 
 async def find(api: Api, resource: ApiResource, namespace: str, name: str) -> None:
@@ -141,7 +159,7 @@ async def delete(
 def _answer(body: bytes, like: T, call: Call) -> T:
     """The object that the server sends back, of the same type as the one that was sent."""
     decoder = msgspec.json.Decoder(type(like))
-    return decoded(body, lambda text: nulls.decode(decoder, text), call)
+    return decoded(body, lambda text: decoding.decode(decoder, text), call)
 
 
 # The list of taints is atomic for every other kind of patch, server-side apply included: to write one

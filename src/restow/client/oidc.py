@@ -21,15 +21,13 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from restow.client.bodies import SmallResponse
-from restow.client.credentials import Identity, basic, bearer
+from restow.client.credentials import Identity, Trust, basic, bearer
 from restow.client.errors import NoCredentials
 from restow.client.proxies import proxy_for
-from restow.client.sockets import Sockets
-from restow.client.trust import Trust
+from restow.client.sessions import SmallResponse, Sockets
+from restow.configuration_files import read_small_file
 from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
-from restow.small_files import read_small_file
 
 S = TypeVar("S", bound=Struct)
 

@@ -15,16 +15,26 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from restow.client import bodies
-from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
+from restow.client import sessions
+from restow.client.credentials import (
+    Certificate,
+    Credentials,
+    Endpoint,
+    Fixed,
+    Identity,
+    OverTls,
+    TokenFile,
+    Trust,
+    WithHeaders,
+    basic,
+)
 from restow.client.errors import ApiError, BadRequest
 from restow.client.proxies import is_http, proxy_for, split_user
 from restow.client.transport import Api
-from restow.client.trust import Certificate, Trust
 from restow.errors import ClientError, InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.numbers import parse_float
-from restow.redaction import without_password
+from restow.plain_text import without_password
 
 _QUERY: Final = "/api/v1/query"
 _ORIGIN: Final = "--prometheus-url"
@@ -162,7 +172,7 @@ async def _asked(
 ) -> InstantVector:
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
-        data = await prometheus.up_to(bodies.QUERY).read(_QUERY, {"query": promql}, _data)
+        data = await prometheus.up_to(sessions.QUERY).read(_QUERY, {"query": promql}, _data)
         if data.result_type != form:
             raise WrongFormError(data.result_type)
         return InstantVector(tuple(samples(data.result)), prometheus.server_time.now())

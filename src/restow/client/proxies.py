@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
-from restow.redaction import without_password
+from restow.plain_text import without_password
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str | None:

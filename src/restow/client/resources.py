@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from msgspec import Raw, Struct
 
-from restow.kube.kinds import API_VERSIONS, KINDS
-from restow.kube.objects import ConfigMap
+from restow.kube.objects import API_VERSIONS, KINDS, ConfigMap
 
 
 class ApiResource(Struct, frozen=True):
@@ -28,9 +27,14 @@ class ApiResource(Struct, frozen=True):
     #: What an object of this kind decodes to where it is listed or watched; bytes by default.
     type: Any = Raw
 
+    @property
+    def api_version(self) -> str:
+        """Group and version, as its objects write them."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of an object, or of all objects (of one namespace, where one is given)."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        root = f"/{'apis' if self.group else 'api'}/{self.api_version}"
         within = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
         tail = "".join(f"/{quote(part, safe='')}" for part in (name, subresource) if part)
         return f"{root}{within}/{self.plural}{tail}"
@@ -85,6 +89,29 @@ CONFIG_MAPS = ApiResource(
 SECRETS = ApiResource(kind="Secret", group="", version="v1", plural="secrets", namespaced=True)
 LEASES = ApiResource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
 EVENTS = ApiResource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)
+ENDPOINT_SLICES = ApiResource(
+    kind="EndpointSlice", group="discovery.k8s.io", version="v1", plural="endpointslices", namespaced=True
+)
+HORIZONTAL_POD_AUTOSCALERS = ApiResource(
+    kind="HorizontalPodAutoscaler",
+    group="autoscaling",
+    version="v2",
+    plural="horizontalpodautoscalers",
+    namespaced=True,
+)
+RESOURCE_QUOTAS = ApiResource(kind="ResourceQuota", group="", version="v1", plural="resourcequotas", namespaced=True)
+#: Of Argo.
+ROLLOUTS = ApiResource(kind="Rollout", group="argoproj.io", version="v1alpha1", plural="rollouts", namespaced=True)
+VIRTUAL_MACHINE_INSTANCES = ApiResource(
+    kind="VirtualMachineInstance", group="kubevirt.io", version="v1", plural="virtualmachineinstances", namespaced=True
+)
+MIGRATIONS = ApiResource(
+    kind="VirtualMachineInstanceMigration",
+    group="kubevirt.io",
+    version="v1",
+    plural="virtualmachineinstancemigrations",
+    namespaced=True,
+)
 MUTATING_POLICY_BINDINGS = ApiResource(
     kind="MutatingAdmissionPolicyBinding",
     group=_ADMISSION,

@@ -1,13 +1,12 @@
-"""One API server: bytes out, bytes in, with limits, time-outs and typed errors.
+"""One API server: bytes out, bytes in, with limits, time-outs, permits and typed errors.
 
 Reads are idempotent, so ``Api.read`` repeats them after what may pass: no answer, half an answer, 429, 5xx. ``Api.send``
 never repeats anything but a request refused with 401, of which nothing was done; who writes must decide. Both fail with
-the exceptions of ``errors``.
+the exceptions of ``errors``. A write that only a leader may do asks its ``Permit`` just before its first byte goes out.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -16,28 +15,26 @@ from typing import TypeVar
 
 import aiohttp
 import msgspec
+from aiohttp import BytesPayload
+from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
 from restow import __version__
-from restow.client import bodies
-from restow.client.back_off import REQUESTS
+from restow.client import sessions
 from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import (
     MalformedReply,
     NotPermitted,
-    ServerTrouble,
-    TooManyRequests,
     Unauthorized,
     Unreachable,
     Untrusted,
     refusal,
 )
-from restow.client.leadership import Permit, PermittedBody
-from restow.client.rate_limit import TokenBucket
-from restow.client.server_time import ServerTime
+from restow.client.flow_control import TokenBucket, patiently
+from restow.client.server import ServerTime
 from restow.errors import ClientError
 from restow.kube.excerpts import LONGEST, excerpt
-from restow.redaction import without_secrets
+from restow.plain_text import without_secrets
 
 T = TypeVar("T")
 
@@ -49,11 +46,38 @@ _CONNECT = 15.0
 #: next stream arrives before the state from the dead one is no longer trusted (``live.reflector``).
 _SILENCE = 100.0
 #: How often a read is tried in all.
-_TRIES = 5
+TRIES = 5
 #: Paths that the API server passes on to others, whose clocks are not the one that dates objects.
 _PASSED_ON = ("/apis/metrics.k8s.io/",)
 _USER_AGENT = f"restow/{__version__}"
 _JSON = "application/json"
+
+#: Seconds for which a write is still allowed; zero or less when it is not.
+Permit = Callable[[], float]
+
+
+class PermittedBody(BytesPayload):
+    """The body of a request that needs a permission, which is checked again when the body is written.
+
+    Between the decision to send and the first byte, the event loop runs other tasks and perhaps a connection is made. A
+    process that was paused meanwhile would write as soon as it continues, before any timer ends the request. aiohttp
+    holds the headers back until the body comes, so nothing has been sent of a request that ends here.
+    """
+
+    def __init__(self, body: bytes, permit: Permit) -> None:
+        super().__init__(body)
+        self._permit = permit
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        """Write the bytes; NotPermitted, and nothing is written, if the permission has ended."""
+        if self._permit() <= 0:
+            raise NotPermitted("the permission to write has expired; nothing was sent")
+        await super().write_with_length(writer, content_length)
+
+
+def always() -> float:
+    """The permission of a program that runs without leader election."""
+    return float("inf")
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,9 +104,9 @@ class Api:
     #: Seconds that a request may take, unless it is a stream.
     time_out: float = TIME_OUT
     #: How often a read is tried in all.
-    tries: int = _TRIES
+    tries: int = TRIES
     #: Bytes of an answer at most, after decompression; TooLarge, which is not asked for again.
-    largest: int = bodies.PAGE
+    largest: int = sessions.PAGE
 
     def without_limit(self) -> Api:
         """The same server for what may not wait behind a queue of other requests, such as the renewal of a lease."""
@@ -103,25 +127,24 @@ class Api:
     async def read(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
         """The decoded answer to a GET, asked for again while there is hope."""
         call = Call("GET", path, params)
-        for failures in range(1, self.tries):
-            try:
-                return decoded(await self.send(call), decode, call)
-            except (Unreachable, TooManyRequests, ServerTrouble) as error:
-                await asyncio.sleep(REQUESTS.wait(failures, getattr(error, "retry_after", None)))
-        return decoded(await self.send(call), decode, call)
+
+        async def attempt() -> T:
+            return decoded(await self.send(call), decode, call)
+
+        return await patiently(attempt, self.tries)
 
     async def send(self, call: Call, *, permit: Permit | None = None) -> bytes:
         """The body of the answer; ``permit`` is asked when the request goes out, and bounds it: NotPermitted, unsent."""
         limits = aiohttp.ClientTimeout(total=self.time_out, sock_connect=_CONNECT)
         async with self._open(call, permit, limits) as response:
-            return await bodies.body_of(response, self.largest)
+            return await sessions.body_of(response, self.largest)
 
     @asynccontextmanager
     async def stream(self, path: str, params: Mapping[str, str], seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
         """The response to a GET in pieces as they arrive, for at most ``seconds``."""
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT, sock_read=_SILENCE)
         async with self._open(Call("GET", path, params), None, limits) as response:
-            yield bodies.pieces_of(response)
+            yield sessions.pieces_of(response)
 
     @asynccontextmanager
     async def _open(
@@ -159,7 +182,7 @@ class Api:
                 self.server_time.answered(response.headers.get("Date"))
             return response
         async with response:
-            body = await bodies.body_of(response, bodies.FEW)
+            body = await sessions.body_of(response, sessions.FEW)
             raise refusal(response.status, body, response.headers, self.server_time.now())
 
     async def _agreed(

@@ -17,21 +17,23 @@ from dataclasses import replace
 from typing import Any
 
 from restow.client.errors import ApiError, Forbidden, NotFound
-from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
-from restow.cluster.fenced_nodes import FencedNode
+from restow.client.watching import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
+from restow.cluster.closed_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.nodes import NodeRow
-from restow.cluster.pods_now import PodNow
+from restow.cluster.pod_values import PodNow
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
-from restow.cluster.usage import INTERVAL, smoothed
 from restow.errors import ClientError
 from restow.kube.objects import NodeMetrics, OwnerReference
-from restow.live.kinds import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
+from restow.live.reading import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn
-from restow.workloads.replica_sets import wanted_replicas
+from restow.live.usage_record import UsageRecord
+from restow.usage.measured import INTERVAL, smoothed
+from restow.usage.measured import KIND as RECENT
+from restow.workloads.controllers import wanted_replicas
 
 #: Seconds between two reads of metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean depends on it; the
 #: metrics server measures every 15 s.
@@ -54,8 +56,9 @@ class LiveCluster:
     """The state of a cluster as the API server last reported it.
 
     ``kinds`` are the kinds to keep; those of metrics.k8s.io are read in intervals instead of being watched, and the usage
-    of nodes is the mean of what came so far (``cluster.usage``). ``warn`` gets a sentence when a kind cannot be listed,
-    when updates stop, when a kind is not known any more, when any of these is over, and for objects that cannot be read.
+    of nodes is the mean of what came so far (``usage.measured``); ``keep_usage`` keeps samples. ``warn`` gets a sentence
+    when a kind cannot be listed, when updates stop, when a kind is not known any more, when any of these is over, and for
+    objects that cannot be read.
     ``touch`` gets what may have changed, for code that keeps something of its own. ``done`` is what is not done to pods
     that depend on what is not known.
     """
@@ -74,6 +77,7 @@ class LiveCluster:
         self._touch = touch
         self._reflectors = {kind: Reflector(kind) for kind in kinds}
         self._store = ClusterStore()
+        self._record = UsageRecord()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: set[asyncio.Future[None]] = set()
         self._outages = Outages(warn, done)
@@ -97,6 +101,10 @@ class LiveCluster:
             if kind not in self._reflectors:
                 self._reflectors[kind] = Reflector(kind)
                 self._begin(self._reflectors[kind])
+
+    def keep_usage(self, window: int, spacing: int) -> None:
+        """Keep samples of metrics.k8s.io for a window (seconds), one in every ``spacing``; none for a window of 0."""
+        self._record.keep(window, spacing)
 
     def _begin(self, reflector: Reflector) -> None:
         task = asyncio.create_task(self._keep(reflector), name=f"live {reflector.kind}")
@@ -170,7 +178,9 @@ class LiveCluster:
         self._check()
         missing = frozenset(kind for kind in self._reflectors if kind not in REQUIRED and not self.is_known(kind))
         if self._snapshot is None or self._snapshot.missing != missing:
-            self._snapshot = replace(self._store.snapshot().without(missing), server_minor=self.server_minor)
+            found = self._store.snapshot().without(missing)
+            others = {**found.others, RECENT: self._record.known} if self._record.known else found.others
+            self._snapshot = replace(found, others=others, server_minor=self.server_minor)
             self._warn_beyond(self._snapshot.left_out)
         return self._snapshot
 
@@ -267,8 +277,12 @@ class LiveCluster:
 
     async def _poll(self, reflector: Reflector) -> None:
         while True:
+            found: list[Any] = []
             async with aclosing(pages(self._api, RESOURCES[reflector.kind])) as listed:
                 async for page in listed:
+                    found += page.objects
+                    if page.last:
+                        await self._record.take(reflector.kind, found, self._api.server_time.now())
                     self._take(
                         reflector, Listed([self._followed(each) for each in page.objects], page.first, page.last)
                     )

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from restow.client.back_off import BackOff
+from restow.client.flow_control import BackOff
 from restow.client.resources import RESOURCES
 from restow.cluster.left_out import ObjectKey, sentence
 from restow.cluster.snapshot import ClusterStore
 from restow.errors import ClientError
-from restow.live.kinds import REQUIRED
+from restow.live.reading import REQUIRED
 
 #: For kinds that are refused: roles may be changed at any time, and are not known yet while an API server starts.
 REFUSED = BackOff(first=1.0, cap=300.0, factor=4.0, jitter=0.1)

@@ -1,37 +1,139 @@
-"""Usage from the sources that a policy names: its queries, asked once for each cycle.
+"""Usage from Prometheus and the other sources that a policy names: its queries, asked once for each cycle.
 
 The results are stored in ``Cluster.usage``, so that deciding needs no network; a dump may contain results as well. Any
-failure becomes the ``problem`` of a result: a strategy that needs it cannot work then, and all others can.
+failure becomes the ``problem`` of a result, in upstream's words: a strategy that needs it cannot work then, and all
+others can. Without a token in the policy, a pod sends that of its service account to Prometheus, and trusts the
+authorities that come with it. Source: Descheduler 0.36, prom_client_controller.go; outside a pod, where upstream does not
+query at all, Prometheus is queried without a token.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import math
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from numbers import Real
+from pathlib import Path
 from typing import Any, Final
 
+import aiohttp
+from msgspec import Struct
+
+from restow.client import objects
+from restow.client.connection import SERVICE_ACCOUNT
+from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile, bearer
+from restow.client.prometheus import Authorities, InstantVector, WrongFormError, query, query_history, server_at
+from restow.client.proxies import is_http
+from restow.client.resources import SECRETS
+from restow.client.sessions import open_session
 from restow.client.transport import Api
 from restow.cluster.usage_samples import NO_USAGE, QueryResult, UsageQuery, no_client, query_result
-from restow.descheduling.usage_sources import Sample, Times, UsageSource, usage_sources
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.in_thread import EndlessError, in_thread
 from restow.installed_packages import FAULTS
 from restow.kube.duration import SECOND
 from restow.kube.excerpts import described, excerpt
-from restow.live.prometheus import PrometheusUsage
-from restow.policies.policy import PROMETHEUS, Policy, provider_of
-from restow.policies.usage_section import queries_of
+from restow.policies.policy import Policy, Prometheus, SecretReference, UsageSettings, prometheus_of, provider_of
+from restow.policies.usage import queries_of
+from restow.usage.sources import PROMETHEUS, Sample, Times, UsageSource, usage_sources
 
+#: Seconds for all queries of a cycle, and for one try of one.
+_ALL_QUERIES: Final = 60.0
+_ONE_TRY: Final = 15.0
+_ORIGIN: Final = "metricsProviders, Prometheus"
+_KEY: Final = "prometheusAuthToken"
 #: Seconds for a query of a source of an installed package, and the samples that count of its answer.
-_PATIENCE: Final = 60.0
-_MOST: Final = 10_000_000
-
+PATIENCE: Final = 60.0
+MOST: Final = 10_000_000
 #: What each query of a policy comes to at the moment; it never fails, a result says what is wrong.
 AskForUsage = Callable[[Policy], Coroutine[Any, Any, Mapping[UsageQuery, QueryResult]]]
+
+
+class _Secret(Struct, frozen=True):
+    data: dict[str, str] | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class PrometheusUsage:
+    """Runs the queries of policies."""
+
+    #: Of the cluster, for secrets.
+    api: Api
+    environ: Mapping[str, str]
+    service_account: Path = SERVICE_ACCOUNT
+
+    async def results(self, policy: Policy) -> Mapping[UsageQuery, QueryResult]:
+        """The current results of a policy's queries; empty if it uses no Prometheus."""
+        queries = tuple(each for each in queries_of(policy) if each.source == PROMETHEUS)
+        prometheus = prometheus_of(policy)
+        if not queries or prometheus is None:
+            return {}
+        return await self._asked(prometheus, queries, policy.restow.usage)
+
+    async def _asked(
+        self, prometheus: Prometheus, queries: tuple[UsageQuery, ...], settings: UsageSettings | None
+    ) -> Mapping[UsageQuery, QueryResult]:
+        try:
+            async with asyncio.timeout(_ALL_QUERIES), open_session() as session:
+                endpoint = await self._endpoint(prometheus, settings)
+                server = Api(endpoint, session, None, time_out=_ONE_TRY)
+                results = await asyncio.gather(*(_result(server, each.text, settings) for each in queries))
+                return dict(zip(queries, results, strict=True))
+        except TimeoutError:
+            problem = f"{NO_USAGE}: unable to capture prometheus metrics: no answer within {PATIENCE:.0f} s"
+        except (ClientError, InputError) as error:
+            problem = f"{no_client(PROMETHEUS)}: {error}"
+        return dict.fromkeys(queries, QueryResult(self.api.server_time.now(), problem=problem))
+
+    async def _endpoint(self, prometheus: Prometheus, settings: UsageSettings | None) -> Endpoint:
+        if not is_http(prometheus.url):
+            raise InputError(f"{excerpt(repr(prometheus.url))} is not an http:// or https:// URL")
+        in_pod = "KUBERNETES_SERVICE_HOST" in self.environ and (self.service_account / "token").is_file()
+        token: Credentials | None = TokenFile(self.service_account / "token") if in_pod else None
+        if prometheus.auth_token is not None and prometheus.auth_token.secret_reference is not None:
+            token = await self._secret_token(prometheus.auth_token.secret_reference)
+        authorities = self.service_account / "ca.crt" if in_pod else None
+        if settings is not None and settings.ca_file:
+            authorities = Path(settings.ca_file)
+        trusted = None if authorities is None else Authorities(authorities, str(authorities))
+        return server_at(prometheus.url, token, trusted, self.environ, origin=_ORIGIN)
+
+    async def _secret_token(self, reference: SecretReference) -> Credentials:
+        name = f"{reference.namespace}/{reference.name}"
+        try:
+            secret = await objects.get(self.api, SECRETS, reference.namespace, reference.name, _Secret)
+        except ClientError as error:
+            raise ClientError(f"unable to get {excerpt(name)} secret: {error}") from error
+        try:
+            token = base64.b64decode((secret.data or {}).get(_KEY, "")).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            token = ""
+        if not token:
+            text = f'prometheus authentication token secret missing "{_KEY}" data or empty'
+            raise ClientError(f"{text}: {excerpt(name)}")
+        return Fixed(Identity((bearer(token.strip(), f"Secret {excerpt(name)}"),)))
+
+
+async def _result(server: Api, promql: str, settings: UsageSettings | None) -> QueryResult:
+    try:
+        answer = await _answer(server, promql, settings)
+    except WrongFormError as error:
+        text = f'expected query results to be of type "vector", got "{excerpt(error.form)}" instead'
+    except (ClientError, aiohttp.ClientError) as error:
+        text = f"unable to capture prometheus metrics: {error}"
+    else:
+        return query_result(((each.instance, each.at, each.value) for each in answer.samples), answer.at)
+    return QueryResult(server.server_time.now(), problem=f"{NO_USAGE}: {text}")
+
+
+async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> InstantVector:
+    if settings is None or not settings.reach:
+        return await query(server, promql)
+    return await query_history(server, promql, settings.reach // SECOND, settings.spacing // SECOND)
 
 
 async def no_usage(_: Policy) -> Mapping[UsageQuery, QueryResult]:
@@ -91,9 +193,9 @@ class QueriedUsage:
 
         self._running.add(query)
         try:
-            return await in_thread(ask, _PATIENCE)
+            return await in_thread(ask, PATIENCE)
         except EndlessError:
-            return f"has not answered within {_PATIENCE:.0f} s"
+            return f"has not answered within {PATIENCE:.0f} s"
 
 
 def _times(policy: Policy, now: float) -> Times:
@@ -106,12 +208,12 @@ def _times(policy: Policy, now: float) -> Times:
 def _sound(samples: Iterable[Any]) -> list[Sample] | str:
     """The samples as plain values; what is wrong with one that is none, or with their number."""
     found: list[Sample] = []
-    for each in islice(samples, _MOST + 1):
+    for each in islice(samples, MOST + 1):
         sample = _sample(each)
         if sample is None:
             return f"gave {excerpt(repr(each))} instead of a node, a time and a value"
         found.append(sample)
-    return found if len(found) <= _MOST else f"gave more than {_MOST:,} samples"
+    return found if len(found) <= MOST else f"gave more than {MOST:,} samples"
 
 
 def _sample(given: Any) -> Sample | None:

@@ -91,6 +91,37 @@ class SteeringSetting(StrEnum):
     NONE = SteeringMode.NONE.value
 
 
+class ReplacementMode(StrEnum):
+    """Which comes first when a pod moves: its end or its replacement."""
+
+    #: The pod is evicted, and its controller replaces it.
+    EVICT = "evict"
+    #: A placeholder holds the place of the replacement first; the pod stays if it gets none.
+    RESERVE = "reserve"
+    #: Its controller makes one pod more, and when that is ready, the pod goes. It stays if that cannot be done.
+    SURGE = "surge"
+    #: Its Deployment makes all of its pods anew, by its own strategy.
+    ROLLOUT = "rollout"
+    #: KubeVirt moves the pod's virtual machine into a new pod while it runs. It stays if that cannot be done.
+    MIGRATE = "migrate"
+
+
+class ReplacementSetting(StrEnum):
+    """The replacement that a policy, or an owner's annotation, asks for."""
+
+    EVICT = "evict"
+    #: The place of the replacement is held from before the eviction.
+    RESERVE = "reserve"
+    #: A surge wherever one is possible.
+    SURGE = "surge"
+    #: A rollout of Deployments with one replica.
+    ROLLOUT = "rollout"
+    #: A surge where the workload would be down otherwise.
+    AUTO = "auto"
+    #: Only of policies: what the owners ask for, and otherwise an eviction.
+    ANNOTATED = "annotated"
+
+
 class Stage(StrEnum):
     """The stages that judge a suggestion, in their order."""
 
@@ -201,6 +232,10 @@ class OutcomeCode(StrEnum):
     STOPPED = "Stopped"
     #: The replacement cannot be steered.
     UNSTEERED = "Unsteered"
+    #: The replacement cannot come first, or not in time.
+    NOT_REPLACED_FIRST = "NotReplacedFirst"
+    #: The place of the replacement cannot be held.
+    NOT_RESERVED = "NotReserved"
     #: The API server would create another pod than the plan assumes, or none.
     UNCONFIRMED = "Unconfirmed"
     #: The rest of the plan is decided again.

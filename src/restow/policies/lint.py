@@ -11,27 +11,24 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from restow.documents.findings import Issue, to_findings
+from restow.documents.document import to_findings
+from restow.documents.findings import Issue
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies import v1alpha1
 from restow.policies.building import implements
-from restow.policies.decode import decode
-from restow.policies.enclosed import read_policy_document
-from restow.policies.load import read_policy, strict_issues
-from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, provider_of
-from restow.policies.schema import DEFAULT_EVICTOR
-from restow.policies.usage_section import queries_of, usage_in, usage_of
-from restow.policies.usage_sources import NO_SOURCES, UsageSources
-from restow.policies.wire import DeschedulerPolicy, dropped_filters
+from restow.policies.load import read_policy, read_policy_document, strict_issues
+from restow.policies.policy import DeschedulerPolicy, collects_kubernetes_metrics, dropped_filters, provider_of
+from restow.policies.schema import DEFAULT_EVICTOR, decode
+from restow.policies.usage import queries_of, usage_in, usage_of, usage_path
+from restow.usage.sources import KUBERNETES_METRICS, NO_SOURCES, PROMETHEUS, UsageSources
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from restow.documents.document import Document
     from restow.documents.findings import Finding, Path
-    from restow.policies.policy import Policy
+    from restow.policies.policy import DeschedulerProfile, PluginSet, Policy
     from restow.policies.schema import Plugins
-    from restow.policies.wire import DeschedulerProfile, PluginSet
 
 _PROVIDERS = (KUBERNETES_METRICS, PROMETHEUS)
 _LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
@@ -80,9 +77,7 @@ def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins, sources: Usage
             issues = [*plugins[name].lint(args), *_missing_provider(args, policy)]
             yield from (replace(issue, path=(*path, "pluginConfig", position, "args", *issue.path)) for issue in issues)
     yield from _unused_providers(policy, known)
-    if policy.restow.usage is not None and not queries_of(policy):
-        text = "it has no effect: no strategy goes by what a Prometheus tells"
-        yield Issue(("restow", "usage"), text, "warning", "write metricsUtilization.source: Prometheus")
+    yield from _unused_settings(policy)
     yield from _lint_conflicts(policy, plugins)
 
 
@@ -122,9 +117,9 @@ def _missing_provider(args: Any, policy: Policy) -> Iterator[Issue]:
     source = "" if usage is None else usage.provider
     text = f"the strategy fails in every cycle without metricsProviders: [{{source: {source}}}]"
     if source == KUBERNETES_METRICS and not collects_kubernetes_metrics(policy):
-        yield Issue(("metricsUtilization",), f"{text}: metrics client not initialized", "warning")
+        yield Issue(usage_path(args), f"{text}: metrics client not initialized", "warning")
     if usage is not None and usage.usage_query is not None and provider_of(policy, source) is None:
-        yield Issue(("metricsUtilization",), f"{text}: {source.lower()} client not initialized", "warning")
+        yield Issue(usage_path(args), f"{text}: {source.lower()} client not initialized", "warning")
 
 
 def _unused_providers(policy: Policy, known: Sequence[str]) -> Iterator[Issue]:
@@ -133,6 +128,15 @@ def _unused_providers(policy: Policy, known: Sequence[str]) -> Iterator[Issue]:
         if provider.source in known and provider.source not in used:
             text = f"no strategy asks {provider.source} for usage: metricsUtilization.source"
             yield Issue(("metricsProviders", index), text, "note")
+
+
+def _unused_settings(policy: Policy) -> Iterator[Issue]:
+    asked = bool(queries_of(policy)) or any(usage.provider == KUBERNETES_METRICS for _, usage in usage_in(policy))
+    if policy.restow.usage is not None and not asked:
+        text = "it has no effect: no strategy goes by measured usage"
+        yield Issue(
+            ("restow", "usage"), text, "warning", "write metricsUtilization.source, or usage: measured in Rebalance"
+        )
 
 
 def _lint_profile(

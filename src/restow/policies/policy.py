@@ -1,23 +1,40 @@
-"""A policy as the descheduler follows it: decoded, validated, defaults filled in.
+"""A policy as it is written in descheduler/v1alpha2, and as the descheduler follows it: with defaults filled in.
 
 What still depends on the cluster stays as written: node and label selectors, and priority thresholds by class name
-(``policies.arguments``).
+(``policies.arguments``). Struct names of what is written are the Go types' names: decode errors quote them. Source:
+descheduler v0.36, pkg/api/v1alpha2.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from msgspec import UNSET, Meta, Struct
+from cronsim import CronSim, CronSimError
+from msgspec import UNSET, Meta, Struct, field
 
-from restow.documents.shapes import Duration, Int, IntOrString
+from restow.documents.findings import Issue
+from restow.documents.shapes import Duration, Int, IntOrString, Uint
 from restow.kube.duration import HOUR, MINUTE, SECOND
-from restow.policies.codes import Certainty, Placement, SteeringSetting
-from restow.policies.schema import ExtensionPoint
+from restow.kube.excerpts import excerpt
+from restow.kube.objects import Int64
+from restow.kube.validation import key_problems
+from restow.policies.arguments import Namespaces as NamespaceNames
+from restow.policies.codes import Certainty, Placement, ReplacementSetting, SteeringSetting
+from restow.policies.schema import ExtensionPoint, decode
+from restow.usage.sources import KUBERNETES_METRICS, PROMETHEUS
 
-KUBERNETES_METRICS = "KubernetesMetrics"
 _FIVE_MINUTES = 5 * MINUTE
-PROMETHEUS = "Prometheus"
+
+_SHARE = "must be a whole number of 1 or more, or a percentage from 1% to 100%"
+_PERCENTAGE = re.compile(r"0*([1-9][0-9]?|100)%")
+_PROBABILITY = "must be certain, likely, possible or a probability above 0, up to 1"
+_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+#: Fields of a cron expression: minute, hour, day of the month, month, weekday.
+_FIELDS = 5
 
 
 class Profile(Struct, frozen=True):
@@ -94,7 +111,7 @@ GroupMoves = Literal["stay", "together", "alone"]
 
 
 class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """How restow reads usage from Prometheus; durations are nanoseconds.
+    """How restow reads measured usage; durations are nanoseconds.
 
     Without this section it is read as upstream does: the newest value of every node counts, and a node without one
     keeps the strategy from working. With it, such a node is neither overused nor underused.
@@ -133,8 +150,12 @@ class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     @property
     def reach(self) -> int:
         """How long a history must be, in nanoseconds; 0 if the newest value is enough."""
-        needs_window = self.percentile is not None or self.min_samples > 1
-        return max(self.window if needs_window else 0, self.trend_guard)
+        return max(self.window if self.looks_back else 0, self.trend_guard)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether figures need the samples of ``window``, not only the newest."""
+        return self.percentile is not None or self.min_samples > 1
 
 
 class VetoSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -154,6 +175,20 @@ class VetoSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="came
     virtual_nodes: bool = True
 
 
+class ReplacementRule(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Which replacement the pods of some workloads have; empty fields restrict nothing."""
+
+    replacement: ReplacementSetting
+    namespaces: NamespaceNames = NamespaceNames()
+    kinds: tuple[Literal["Deployment", "ReplicaSet", "Rollout", "StatefulSet", "VirtualMachineInstance"], ...] = ()
+
+    def holds(self, namespace: str, kind: str) -> bool:
+        """Whether it is about workloads of a kind in a namespace."""
+        include, exclude = self.namespaces.include, self.namespaces.exclude
+        is_there = (not include or namespace in include) and namespace not in exclude
+        return is_there and (not self.kinds or kind in self.kinds)
+
+
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
@@ -166,6 +201,9 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     placement: Placement | None = None
     certainty: CertaintySetting = Certainty.LIKELY
     steering: SteeringSetting = SteeringSetting.AUTO
+    #: Whether replacements may come before their pods go; of the rules for some workloads the first that holds.
+    replacement: ReplacementSetting = ReplacementSetting.EVICT
+    replacement_rules: tuple[ReplacementRule, ...] = ()
     #: Nodes that may be fenced at a time: a number, or a percentage of them.
     fence_share: IntOrString = "50%"
     namespaces: Namespaces = "all"
@@ -182,6 +220,17 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     #: None: usage from Prometheus is read as upstream does.
     usage: UsageSettings | None = None
     vetoes: VetoSettings = VetoSettings()
+
+    @property
+    def may_replace_first(self) -> bool:
+        """Whether any replacement may come before its pod goes."""
+        settings = (self.replacement, *(each.replacement for each in self.replacement_rules))
+        return any(each is not ReplacementSetting.EVICT for each in settings)
+
+    def replacement_of(self, namespace: str, kind: str) -> ReplacementSetting:
+        """The replacement that pods of a kind of workload have in a namespace, unless their owners ask for another."""
+        rules = (each.replacement for each in self.replacement_rules if each.holds(namespace, kind))
+        return next(rules, self.replacement)
 
 
 class Policy(Struct, frozen=True):
@@ -222,3 +271,118 @@ def prometheus_of(policy: Policy) -> Prometheus | None:
     """Return the Prometheus server of the policy, if it names one."""
     provider = provider_of(policy, PROMETHEUS)
     return None if provider is None else provider.prometheus
+
+
+class PluginSet(Struct, frozen=True):
+    """The plugins of one extension point. ``disabled`` is read and never used: nothing is enabled by default."""
+
+    enabled: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+
+class Plugins(Struct, frozen=True):
+    """The extension points. ``presort`` and ``sort`` are read and never used."""
+
+    presort: PluginSet = PluginSet()
+    sort: PluginSet = PluginSet()
+    deschedule: PluginSet = PluginSet()
+    balance: PluginSet = PluginSet()
+    filter: PluginSet = PluginSet()
+    # Upstream honours only the spelling without capitals; its documentation has the other, which it drops silently,
+    # so nothing that stands there is an error.
+    preevictionfilter: PluginSet = PluginSet()
+    pre_eviction_filter: Any = field(default=None, name="preEvictionFilter")
+
+
+def dropped_filters(plugins: Plugins) -> PluginSet:
+    """Return the plugins under the spelling that upstream ignores; an empty set if the value is malformed."""
+    return decode(plugins.pre_eviction_filter, PluginSet, ()).value or PluginSet()
+
+
+class PluginConfig(Struct, frozen=True):
+    """The arguments of one plugin, decoded by the plugin's schema."""
+
+    name: str = ""
+    args: Any = None
+
+
+class DeschedulerProfile(Struct, frozen=True, rename="camel"):
+    """A profile: plugins with their arguments."""
+
+    name: str = ""
+    plugin_config: tuple[PluginConfig, ...] = ()
+    plugins: Plugins = Plugins()
+
+
+class MetricsCollector(Struct, frozen=True):
+    """Deprecated: the same as a KubernetesMetrics provider."""
+
+    enabled: bool = False
+
+
+class DeschedulerPolicy(Struct, frozen=True, rename="camel"):
+    """A policy file of descheduler/v1alpha2."""
+
+    api_version: str = ""
+    kind: str = ""
+    profiles: tuple[DeschedulerProfile, ...] = ()
+    node_selector: str | None = None
+    max_no_of_pods_to_evict_per_node: Uint | None = None
+    max_no_of_pods_to_evict_per_namespace: Uint | None = None
+    max_no_of_pods_to_evict_total: Uint | None = None
+    eviction_failure_event_notification: bool | None = None
+    metrics_collector: MetricsCollector | None = None
+    metrics_providers: tuple[MetricsProvider, ...] = ()
+    grace_period_seconds: Int64 | None = None
+    #: restow's own section, decoded strictly on its own.
+    restow: Any = None
+
+
+def check_restow(settings: RestowSettings) -> Iterator[Issue]:
+    """Yield what is wrong with the values of the ``restow:`` section."""
+    if share_of(settings.per_workload, 1) is None:
+        yield Issue(("restow", "perWorkload"), f"{_SHARE}, not {excerpt(repr(settings.per_workload))}")
+    if isinstance(settings.certainty, float) and not 0 < settings.certainty <= 1:
+        yield Issue(("restow", "certainty"), f"{_PROBABILITY}, not {settings.certainty:g}")
+    if share_of(settings.fence_share, 1) is None:
+        yield Issue(("restow", "fenceShare"), f"{_SHARE}, not {excerpt(repr(settings.fence_share))}")
+    if settings.group_label:
+        yield from (Issue(("restow", "groupLabel"), each) for each in key_problems(settings.group_label))
+    waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))
+    yield from (Issue(("restow", name), "must be longer than 0s") for name, wait in waits if wait <= 0)
+    if settings.vetoes.migration_cool_down < 0:
+        yield Issue(("restow", "vetoes", "migrationCoolDown"), "must be 0s or longer")
+    for index, window in enumerate(settings.windows):
+        yield from _check_window(window, index)
+
+
+def share_of(share: int | str, whole: int) -> int | None:
+    """Return the number that a number or percentage of a whole means, rounded down, at least 1; None if it is invalid."""
+    if isinstance(share, int):
+        return share if share >= 1 else None
+    percent = _PERCENTAGE.fullmatch(share)
+    return max(1, whole * int(percent[1]) // 100) if percent else None
+
+
+def _check_window(window: Window, index: int) -> Iterator[Issue]:
+    path = ("restow", "windows", index)
+    if window.duration <= 0:
+        yield Issue((*path, "duration"), "must be longer than 0s")
+    try:
+        ZoneInfo(window.time_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        yield Issue(
+            (*path, "timeZone"),
+            f"must be an IANA time zone such as Europe/Berlin, not {excerpt(repr(window.time_zone))}",
+        )
+    try:
+        CronSim(window.start, _ANY_TIME)
+    except (CronSimError, ValueError) as error:
+        # cronsim makes numbers of any digits, and Python of 4,300 at most.
+        yield Issue(
+            (*path, "start"),
+            f"must be a cron expression such as 0 22 * * 1-5, not {excerpt(repr(window.start))} ({excerpt(error)})",
+        )
+    else:
+        if len(window.start.split()) != _FIELDS:
+            yield Issue((*path, "start"), f"must have five fields, not {excerpt(repr(window.start))}")

@@ -16,10 +16,10 @@ from msgspec import UNSET, Struct
 from msgspec.structs import FieldInfo, fields, replace
 
 from restow.documents.shapes import Duration
-from restow.documents.writing import write_yaml
+from restow.documents.yaml_text import write_yaml
 from restow.kube.duration import format_duration
+from restow.plain_text import HIDDEN, names_a_secret, without_password, without_secrets
 from restow.policies import v1alpha1, v1alpha2
-from restow.redaction import HIDDEN, names_a_secret, without_password, without_secrets
 
 if TYPE_CHECKING:
     from restow.documents.document import Document

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from restow.documents.document import Document
-from restow.documents.findings import Issue, errors_in, refusal
+from restow.documents.document import Document, refusal
+from restow.documents.findings import Issue, errors_in
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt, misspelled_or_foreign
 from restow.policies import v1alpha2
-from restow.policies.decode import decode, sound_parts
-from restow.policies.schema import DEFAULT_EVICTOR, OWNER
-from restow.policies.spelling import duplicate_key, ignored_key
+from restow.policies.building import duplicate_key, ignored_key
+from restow.policies.schema import DEFAULT_EVICTOR, OWNER, decode, sound_parts
 from restow.policies.v1alpha1_strategies import STRATEGIES, DeschedulerPolicy, given
 from restow.policies.v1alpha2 import Reading
 
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from restow.documents.findings import Path
     from restow.policies.schema import Plugins
-    from restow.policies.usage_sources import UsageSources
     from restow.policies.v1alpha1_strategies import DeschedulerStrategy
+    from restow.usage.sources import UsageSources
 
 API_VERSION = "descheduler/v1alpha1"
 

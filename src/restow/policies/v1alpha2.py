@@ -17,33 +17,30 @@ from restow.documents import decoding
 from restow.documents.document import DocumentKind
 from restow.documents.findings import Issue, errors_in
 from restow.kube.labels import parse_selector
-from restow.policies.building import check_build, check_points, implements
-from restow.policies.decode import decode, entry_of, sound_parts
-from restow.policies.metrics import check_metrics_providers
-from restow.policies.policy import Policy, Profile, RestowSettings
-from restow.policies.restow_section import check_restow
-from restow.policies.schema import DEFAULT_EVICTOR
-from restow.policies.spelling import (
+from restow.policies.building import (
+    check_build,
+    check_points,
     duplicate_key,
     first_configs,
     ignored_key,
+    implements,
     read_configs,
     second_configs,
     unknown_field,
 )
-from restow.policies.usage_section import check_usage, usage_of
-from restow.policies.usage_sources import check_query, read_providers
-from restow.policies.wire import DeschedulerPolicy, dropped_filters
+from restow.policies.policy import DeschedulerPolicy, Policy, Profile, RestowSettings, check_restow, dropped_filters
+from restow.policies.schema import DEFAULT_EVICTOR, decode, entry_of, sound_parts
+from restow.policies.usage import check_metrics_providers, check_query, check_usage, read_providers, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from restow.documents.document import Document
     from restow.documents.findings import Path
+    from restow.policies.building import Config
+    from restow.policies.policy import DeschedulerProfile
     from restow.policies.schema import Plugins
-    from restow.policies.spelling import Config
-    from restow.policies.usage_sources import UsageSources
-    from restow.policies.wire import DeschedulerProfile
+    from restow.usage.sources import UsageSources
 
 API_VERSION = "descheduler/v1alpha2"
 KIND = "DeschedulerPolicy"

@@ -17,7 +17,7 @@ from msgspec import NODEFAULT, Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, stand_in
 from restow.cluster.snapshot import Key
-from restow.kube.kinds import API_VERSIONS, KINDS
+from restow.kube.objects import API_VERSIONS, KINDS
 
 #: Texts that pods share (labels, tolerations, resources...) whose short forms are remembered.
 _REMEMBERED = 1 << 14

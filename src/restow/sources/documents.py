@@ -1,8 +1,9 @@
 """From JSON documents to one cluster.
 
 A document is a single object or a list of them: ``kubectl get -o json`` prints a ``List``, the API an ``XList`` whose
-items do not repeat their kind. A CSV file is a trace of usage (``sources.usage_csv``). Items are first cut apart without being decoded, then decoded page by page into the few
-fields that are read; each page's objects are dropped before the next one comes.
+items do not repeat their kind. A CSV file is a trace of usage (``usage.csv_files``). Items are first cut apart without
+being decoded, then decoded page by page into the few fields that are read; each page's objects are dropped before the
+next one comes.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from msgspec import Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
-from restow.cluster.usage_columns import KIND as USAGE
+from restow.cluster.usage_series import KIND as USAGE
 from restow.errors import InputError
-from restow.kube import nulls
+from restow.kube import decoding
+from restow.kube.decoding import DECODING_ERRORS, decode_or_name, name_of, path_first
 from restow.kube.excerpts import excerpt
-from restow.kube.kinds import GROUPS, KINDS
-from restow.kube.objects.unreadable import DECODING_ERRORS, decode_or_name, name_of, path_first
+from restow.kube.objects import GROUPS, KINDS
 from restow.kube.old_versions import CONVERSIONS, convert
 from restow.sources.kubectl import DUMP, printing
 from restow.sources.reading import (
@@ -32,14 +33,14 @@ from restow.sources.reading import (
     Header,
     HeaderReader,
     InputDocument,
+    Sizes,
     input_files,
     origin_of,
     read_documents,
     read_text,
     split_json,
 )
-from restow.sources.sizes import Sizes
-from restow.sources.usage_csv import is_trace, read_trace
+from restow.usage.csv_files import is_trace, read_trace
 
 #: Objects decoded before their columns are taken: so few that the processor still has them at hand.
 _PAGE = 512
@@ -101,7 +102,7 @@ class LoadReport:
 
 
 def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[ClusterSnapshot, LoadReport]:
-    """One cluster from all the inputs together, which are ``limited`` as ``sources.sizes`` says.
+    """One cluster from all the inputs together, which are ``limited`` as ``sources.reading`` says.
 
     InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.
     """
@@ -118,7 +119,7 @@ def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster
 def read_objects(paths: Sequence[str], sink: Sink, *, limited: bool = True) -> LoadReport:
     """Yield all objects of known kinds in the inputs, in pages; an empty page says that its kind was listed.
 
-    The inputs are ``limited`` as ``sources.sizes`` says. An object with a value that the API server accepts but restow
+    The inputs are ``limited`` as ``sources.reading`` says. An object with a value that the API server accepts but restow
     cannot compute with is left out, and a Pod with any value that cannot be read, as in a live cluster: there may be
     thousands of others. InputError, after the last input, lists every input that cannot be read, one sentence a line.
     """
@@ -267,7 +268,7 @@ def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data
 
 def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, origin: str) -> Any:
     try:
-        return decode_or_name(decoder, item) if kind == _POD else nulls.decode(decoder, item)
+        return decode_or_name(decoder, item) if kind == _POD else decoding.decode(decoder, item)
     except DECODING_ERRORS as error:
         raise _unreadable(kind, item, origin, error) from error
 

@@ -12,15 +12,18 @@ from collections import Counter
 import msgspec
 import pytest
 
+from bench.problems import ALL_PROFILES, generate
 from restow.errors import InputError
-from restow.kube.kinds import KINDS
-from restow.sources.synthetic import generate, profiles, write_list
+from restow.kube.objects import KINDS
+from restow.sources import synthetic
+from restow.sources.synthetic import write_list
 
-PROFILES = list(profiles())
+PROFILES = list(ALL_PROFILES)
 
 SCRIPT = """
 import sys
-from restow.sources.synthetic import generate, write_list
+from bench.problems import generate
+from restow.sources.synthetic import write_list
 for profile in sys.argv[1:]:
     write_list(generate(profile, 30, 400, 7), sys.stdout.buffer)
 """
@@ -132,5 +135,5 @@ def test_unusable_arguments_are_told_in_a_sentence(arguments, message):
 
 
 def test_an_unknown_profile_lists_the_known_ones():
-    with pytest.raises(InputError, match="choose one of mixed, full, lifetime"):
-        generate("zzz", 1, 1, 1)
+    with pytest.raises(InputError, match=r"choose one of mixed, full, low-utilization, duplicates$"):
+        synthetic.generate("zzz", 1, 1, 1)

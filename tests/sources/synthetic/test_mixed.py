@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from restow.sources.synthetic import generate
-from restow.sources.synthetic.mixed_workloads import GPU
+from restow.sources.synthetic.mixed import GPU
 
 NODES, PODS = 200, 6000
 

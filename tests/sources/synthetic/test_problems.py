@@ -12,10 +12,11 @@ from functools import cache
 import pytest
 import yaml
 
+from bench.problems import ALL_PROFILES, generate, policy_for
 from restow.descheduling.registry import plugins
 from restow.policies.load import load_policy
-from restow.sources.synthetic import NOW, generate, policy_for, profiles
-from restow.sources.synthetic.nodes import ZONE
+from restow.sources.synthetic import NOW
+from restow.sources.synthetic.names import ZONE
 
 NODES, PODS = 200, 6000
 
@@ -143,7 +144,7 @@ def test_pods_of_uniform_clusters_are_evictable():
         assert all(pod["spec"]["priority"] == 0 and "volumes" not in pod["spec"] for pod in pods)
 
 
-@pytest.mark.parametrize("profile", list(profiles()))
+@pytest.mark.parametrize("profile", list(ALL_PROFILES))
 def test_every_enabled_strategy_is_configured(profile):
     policy = yaml.safe_load(policy_for(profile))
     assert (policy["apiVersion"], policy["kind"]) == ("descheduler/v1alpha2", "DeschedulerPolicy")
@@ -169,7 +170,7 @@ def test_node_fit_is_off_unless_the_profile_is_about_it():
     assert node_fit(policy_for("taints-full"))
 
 
-@pytest.mark.parametrize("profile", list(profiles()))
+@pytest.mark.parametrize("profile", list(ALL_PROFILES))
 def test_every_policy_loads_without_a_warning(profile):
     loaded = load_policy(policy_for(profile).encode(), "policy.yaml", plugins())
     assert loaded.warnings == ()

@@ -7,6 +7,6 @@ nodes first and pods last, so that a cluster of 150,000 pods can be written with
 from __future__ import annotations
 
 from restow.sources.synthetic.names import NOW
-from restow.sources.synthetic.profiles import ClusterProfile, generate, policy_for, profiles, write_list
+from restow.sources.synthetic.profiles import PROFILES, ClusterProfile, generate, policy_for, write_list
 
-__all__ = ["NOW", "ClusterProfile", "generate", "policy_for", "profiles", "write_list"]
+__all__ = ["NOW", "PROFILES", "ClusterProfile", "generate", "policy_for", "write_list"]

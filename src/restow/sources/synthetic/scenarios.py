@@ -2,6 +2,9 @@
 
 A scenario says where replicas run, what rules their owners carry, how roomy the nodes are, and what pods have been
 through. Everything else is the same in all of them, so that two clusters differ only in their problem.
+
+A placement is pure arithmetic from (owner, replica) to a node. Slot ``owner + replica * owners`` numbers the replicas so
+that those of one owner lie far apart; a placement lays the slots out over the nodes.
 """
 
 from __future__ import annotations
@@ -10,9 +13,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from restow.sources.synthetic.names import APPLICATIONS, BUILT, NAMESPACES, uid, within_days
-from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_object, zone_of
-from restow.sources.synthetic.placements import SyntheticSize, evenly
+from restow.sources.synthetic.names import (
+    APPLICATIONS,
+    BUILT,
+    NAMESPACES,
+    POD_SLOTS,
+    Machine,
+    node_name,
+    node_object,
+    uid,
+    within_days,
+    zone_of,
+)
 from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
 from restow.sources.synthetic.system import system_objects
 from restow.sources.synthetic.workloads import SyntheticWorkload, owner_objects, workload
@@ -22,7 +34,57 @@ if TYPE_CHECKING:
     from random import Random
 
     from restow.sources.synthetic.names import Object
-    from restow.sources.synthetic.placements import Placement
+
+
+@dataclass(slots=True, frozen=True)
+class SyntheticSize:
+    """How large a uniform cluster is."""
+
+    nodes: int
+    pods: int
+    replicas: int = 10
+    namespaces: int = 30
+
+    @property
+    def owners(self) -> int:
+        """How many controllers there are; the last may have fewer replicas."""
+        return -(-self.pods // self.replicas)
+
+    @property
+    def slots(self) -> int:
+        """Replicas if every controller had all of them."""
+        return self.owners * self.replicas
+
+    @property
+    def pods_per_node(self) -> int:
+        """The average, rounded up."""
+        return -(-self.pods // self.nodes)
+
+    def slot(self, owner: int, replica: int) -> int:
+        """Number a replica."""
+        return owner + replica * self.owners
+
+
+def evenly(size: SyntheticSize, owner: int, replica: int) -> int:
+    """Put the same number of pods on every node, replicas of one owner apart."""
+    return size.slot(owner, replica) * size.nodes // size.slots
+
+
+def in_pairs(size: SyntheticSize, owner: int, replica: int) -> int:
+    """Two replicas of an owner on each of its nodes: half of them are duplicates."""
+    return evenly(size, owner, replica // 2 * 2)
+
+
+def hot_half(size: SyntheticSize, owner: int, replica: int) -> int:
+    """Put on the first half of the nodes 46 pods for every 14 on the other half."""
+    hot_nodes = size.nodes // 2
+    hot_pods = -(-46 * size.pods_per_node // 30)
+    cold_pods = max(2 * size.pods_per_node - hot_pods, 1)
+    slot = size.slot(owner, replica)
+    if slot < hot_nodes * hot_pods:
+        return slot // hot_pods
+    return min(hot_nodes + (slot - hot_nodes * hot_pods) // cold_pods, size.nodes - 1)
+
 
 #: What every pod of such a cluster requests.
 POD_CPU_MILLI = 100
@@ -42,6 +104,11 @@ def roomy(size: SyntheticSize, placed: int) -> int:
     return max(2 * size.pods_per_node, placed) + 10
 
 
+def twice_the_average(size: SyntheticSize, _placed: int) -> int:
+    """Nodes that are half full when the pods are spread evenly."""
+    return 2 * size.pods_per_node
+
+
 def young_and_healthy(_pod: int, rng: Random) -> tuple[str, Life]:
     """Pods of the last four weeks, without incident."""
     return within_days(YOUNG_DAYS, rng), HEALTHY
@@ -51,7 +118,8 @@ def young_and_healthy(_pod: int, rng: Random) -> tuple[str, Life]:
 class SyntheticScenario:
     """One uniform cluster of any size."""
 
-    place: Placement = evenly
+    #: ``(size, owner, replica)`` to the node.
+    place: Callable[[SyntheticSize, int, int], int] = evenly
     #: ``(owner, application name)`` to the part of the pods' spec that says where they may run.
     rules: Callable[[int, str], Object] = no_rules
     #: ``(size, pods on the node)`` to the number of pods for which the node has CPU.

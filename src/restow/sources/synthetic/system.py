@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_DNS, uuid5
 
-from restow.sources.synthetic.names import BUILT, uid
-from restow.sources.synthetic.nodes import ZONE
+from restow.sources.synthetic.names import BUILT, ZONE, uid
 from restow.sources.synthetic.pods import claim_name
 
 if TYPE_CHECKING:

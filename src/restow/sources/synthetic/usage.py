@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from restow.cluster.amounts import parse_amounts
-from restow.cluster.usage_columns import RESOURCES, packed, rounded
-from restow.cluster.usage_history import SampleSeries
+from restow.cluster.usage_series import RESOURCES, SampleSeries, packed, rounded
 from restow.kube.timestamps import SECOND, parse_time
 from restow.sources.synthetic.names import DAY, NOW
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from restow.sources.synthetic.names import BUILT, SUFFIXES, suffix, template_hash, uid
-from restow.sources.synthetic.nodes import HOSTNAME, ZONE, ZONES
+from restow.sources.synthetic.names import BUILT, HOSTNAME, SUFFIXES, ZONE, suffix, template_hash, uid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ class SyntheticWorkload:
     replicas: int
     uid: str
     labels: dict[str, str]
-    #: The pods' spec without ``nodeName``.
+    #: The pods' spec, without a node.
     spec: Object
     #: Name of the direct owner of the pods: the ReplicaSet's, or ``name``.
     owner_name: str
@@ -83,7 +82,7 @@ def pod_name(owner: SyntheticWorkload, replica: int) -> str:
 
 
 def owner_references(owner: SyntheticWorkload) -> list[Object]:
-    """Return the pods' ``ownerReferences``; empty for a bare pod."""
+    """Return the pods' references to their owner; empty for a bare pod."""
     if owner.kind == "Bare":
         return []
     return [_reference(OWNER_KINDS.get(owner.kind, owner.kind), owner.owner_name, owner.owner_uid)]
@@ -188,28 +187,3 @@ def rather_in(zone: str) -> Object:
 
 def _in_zone(zone: str) -> Object:
     return {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
-
-
-def spread_over_nodes(_owner: int, app: str) -> Object:
-    """For a scenario: one hostname constraint per owner."""
-    return spread_over(HOSTNAME, app)
-
-
-def spread_over_zones(_owner: int, app: str) -> Object:
-    """For a scenario: one zone constraint per owner."""
-    return spread_over(ZONE, app)
-
-
-def apart(_owner: int, app: str) -> Object:
-    """For a scenario: every pod has an anti-affinity term."""
-    return one_per_node(app)
-
-
-def home_zone(owner: int, _app: str) -> Object:
-    """For a scenario: owners take turns in the zone they require."""
-    return only_in(ZONES[owner % len(ZONES)])
-
-
-def nowhere(_owner: int, _app: str) -> Object:
-    """For a scenario: a zone that no node is in."""
-    return only_in("zone-x")

@@ -1,27 +1,64 @@
-r"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
+"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
 
 A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``,
-``3Gi``. Of the resource ``share`` it is the answer to a query of a policy, from 0 to 1.\n\nThe samples become the same
-objects that a snapshot stores, so every reader of one reads the other.
+``3Gi``. Of the resource ``share`` it is the answer to a query of a policy, from 0 to 1. The samples become the same
+objects that a snapshot stores, so every reader of one reads the other. Other traces are read by ``read_rows`` too.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from restow.cluster.amounts import amount
-from restow.cluster.usage_columns import MOST_SAMPLES, PER_SHARE, SHARE, STORED, packed
-from restow.cluster.usage_history import SampleSeries
+from restow.cluster.usage_series import MOST_SAMPLES, PER_SHARE, SHARE, STORED, SampleSeries, packed
 from restow.errors import InputError, OutOfRangeError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
 from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
-from restow.sources.csv_rows import read_rows
+
+
+@dataclass(slots=True, frozen=True)
+class CsvRows:
+    """The names of the columns, and the rows that are not empty; to be read once."""
+
+    header: tuple[str, ...]
+    rows: Iterator[tuple[int, Mapping[str, str]]]
+
+
+def read_rows(text: str, origin: str) -> CsvRows:
+    """The rows of a text; InputError, there or while they are read, names file and line of what is no CSV."""
+    lines = _lines(text, origin)
+    _, names = next(lines, (1, []))
+    header = tuple(map(str.strip, names))
+    return CsvRows(header, _named_rows(lines, header, origin))
+
+
+def _lines(text: str, origin: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{origin}:{reader.line_num}: not valid CSV: {error}") from error
+
+
+def _named_rows(
+    lines: Iterator[tuple[int, list[str]]], header: tuple[str, ...], origin: str
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    for line, row in lines:
+        if len(row) not in (0, len(header)):
+            raise InputError(f"{origin}:{line}: has {len(row)} columns, not {len(header)}")
+        if row:
+            yield line, dict(zip(header, map(str.strip, row), strict=True))
+
 
 COLUMNS: Final = ("node", "time", "resource", "value")
 

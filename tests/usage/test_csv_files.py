@@ -11,13 +11,13 @@ from hypothesis import given
 
 from builders import a_list, a_node, a_pod
 from cluster.histories import SAMPLES, samples_of
-from restow.cluster.stored_usage import stored_history
-from restow.cluster.usage_columns import unpacked
+from restow.cluster.usage_series import unpacked
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import load_cluster, read_objects
-from restow.sources.usage_csv import read_trace
+from restow.usage.csv_files import read_trace
+from restow.usage.stored import stored_history
 
 HEADER = "node,time,resource,value\n"
 

@@ -1,0 +1,1 @@
+"""What nodes and pods used: metrics of the input, stored histories, CSV files, and what a source of usage is."""
