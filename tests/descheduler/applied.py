@@ -11,20 +11,19 @@ from typing import Any
 from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
 from builders.policies import PLUGINS, as_json, strategy_policy
 from descheduler.town import READY, Town
-from descheduling.proven import TOLD
 from executing.double import virtually
-from restow.client.leadership import Permit, always
-from restow.cluster.pods_now import PodNow
+from proving.proven import TOLD
+from restow.client.transport import Permit, always
+from restow.cluster.pod_values import PodNow
 from restow.descheduler.applying import Application, Order, Promise
 from restow.descheduler.offering import UNSTEERED, Choice
 from restow.descheduling.plan import PlanMetadata
-from restow.descheduling.planning import decided, make_plan
-from restow.descheduling.saved_plan import SavedPlan
-from restow.executing.ledger import AppliedMove
-from restow.executing.outcomes import Outcome
-from restow.executing.task import Task
+from restow.descheduling.plan_reading import SavedPlan
+from restow.executing.history import AppliedMove
+from restow.executing.task import Outcome, Task
 from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
+from restow.proving.planning import decided, make_plan
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 

@@ -36,6 +36,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
         seen.prior_evictions.append(before.prior_evictions)
         seen.given_up.append(before.given_up)
         seen.steering.append(steering)
+        seen.plans.append({ref.plugin: each.plans for ref, each in before.searches.items()})
         seen.moves.append(len(decision.tasks))
         return replace(decision, seconds=0.0)
 

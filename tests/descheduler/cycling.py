@@ -11,14 +11,14 @@ from builders import HOSTNAME, Object, a_node, a_pod, ago
 from builders.policies import PLUGINS, as_json, strategy_policy
 from descheduler.hearing import Heard, Recorded, sample
 from descheduler.town import READY, Town
-from descheduling.proven import TOLD
 from executing.double import virtually
-from restow.client.leadership import Permit, always
+from proving.proven import TOLD
+from restow.client.transport import Permit, always
 from restow.descheduler.cycles import Cycles
-from restow.descheduler.spans import NoTracing
+from restow.descheduler.tracing import NoTracing
 from restow.descheduling.limits import PriorEviction
 from restow.executing.deciding import CycleRules
-from restow.executing.memory import EvictionHistory
+from restow.executing.history import EvictionHistory
 from restow.executing.task import Task
 from restow.live.usage import AskForUsage, no_usage
 from restow.policies.codes import SteeringMode
@@ -40,9 +40,11 @@ def a_town(*pods: Object, nodes: int = 3, **features: Any) -> Town:
     return Town(**features).put(*made, *TOLD, *pods)
 
 
-def rules(placement: Any = None, **settings: Any) -> CycleRules:
-    """RemoveDuplicates, with settings of the policy."""
-    document = strategy_policy("RemoveDuplicates", **settings)
+def rules(
+    placement: Any = None, *, strategy: str = "RemoveDuplicates", args: Object | None = None, **settings: Any
+) -> CycleRules:
+    """One strategy, with settings of the policy."""
+    document = strategy_policy(strategy, args, **settings)
     return CycleRules(load_policy(as_json(document), "policy.json", PLUGINS).policy, placement)
 
 
@@ -108,6 +110,8 @@ class Decided:
     given_up: list[frozenset[str]] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
     steering: list[SteeringMode] = field(default_factory=list)
+    #: In how many plans before each strategy had searched.
+    plans: list[dict[str, int]] = field(default_factory=list)
 
 
 def another_candidate_once() -> Callable[[Task], str]:

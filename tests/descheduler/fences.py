@@ -19,7 +19,7 @@ class Fences:
     #: Why they cannot be set.
     problem: str | None = None
     is_whole: bool = True
-    since: float = 0.0
+    has_lasted: bool = False
     #: Called while they are set.
     on_set: Callable[[], None] = lambda: None
     #: In order, with the number of pods that were asked for by then.

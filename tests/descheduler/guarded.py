@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from client.double import Double, an_answer
-from restow.descheduler import guards
-from restow.descheduler.guards import Guard
+from restow.descheduler import prerequisites
+from restow.descheduler.prerequisites import Guard
 
 _ROOT = "/apis/admissionregistration.k8s.io/v1"
 _PLURALS = {
@@ -31,10 +31,12 @@ def shipped(guard: Guard) -> dict[str, Any]:
 
 def is_guarded(double: Double) -> None:
     """Both guards are there."""
-    for guard in (guards.STEERING, guards.FENCING):
+    for guard in (prerequisites.STEERING_GUARD, prerequisites.FENCING_GUARD):
         for kind, each in shipped(guard).items():
             double.answers("GET", path_of(guard, kind), an_answer(each))
 
 
 #: Where they are read.
-GUARDS = tuple(path_of(guard, kind) for guard in (guards.STEERING, guards.FENCING) for kind in _PLURALS)
+GUARDS = tuple(
+    path_of(guard, kind) for guard in (prerequisites.STEERING_GUARD, prerequisites.FENCING_GUARD) for kind in _PLURALS
+)

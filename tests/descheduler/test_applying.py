@@ -10,11 +10,11 @@ from builders import HOSTNAME, a_namespace, a_node
 from builders.policies import PLUGINS, as_json, strategy_policy
 from descheduler.applied import Applied, Steered, a_town, nodes, replicas
 from descheduler.town import Town
-from descheduling.proven import TOLD
+from proving.proven import TOLD
 from restow.client import eviction
 from restow.descheduler.applying import Order
 from restow.errors import InputError
-from restow.executing.outcomes import Evicted, Landed, Settled
+from restow.executing.task import Evicted, Landed, Settled
 from restow.policies.load import load_policy
 
 pytestmark = pytest.mark.usefixtures("without_threads")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from restow.descheduler.cycle_figures import cycle_figures
+from restow.descheduler.cycles import cycle_figures
 from restow.descheduling.arbiter import Eviction, Record, RefusedSuggestion
 from restow.descheduling.placement import Landing, PluginRef
 from restow.descheduling.plan import ResourceLoad, Utilisation

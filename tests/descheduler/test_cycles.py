@@ -17,7 +17,7 @@ from restow.client import eviction
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduler.offering import Choice
 from restow.descheduling.limits import PriorEviction
-from restow.executing.memory import EvictionHistory
+from restow.executing.history import EvictionHistory
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 
@@ -177,6 +177,19 @@ def test_usage_is_asked_for_from_the_cycle_on_whose_policy_wants_it() -> None:
     assert run.town.added == ["NodeMetrics", "PodMetrics"]
 
 
+def test_samples_of_usage_are_kept_while_the_policy_asks_for_a_percentile_of_metrics() -> None:
+    run = Run(a_town(*crowd("web")))
+    source = {"metricsProviders": [{"source": "KubernetesMetrics"}]}
+    percentile = {"restow": {"usage": {"percentile": 95, "window": "2h"}}}
+    run.perform(rules(**source, **percentile))
+    assert run.town.kept_usage == (0, 0), "no strategy goes by it"
+    by_usage = {"strategy": "Rebalance", "args": {"usage": "measured"}} | source
+    run.perform(rules(**by_usage, **percentile))
+    assert run.town.kept_usage == (7200, 120)
+    run.perform(rules(**by_usage))
+    assert run.town.kept_usage == (0, 0)
+
+
 class TestInBackground:
     """With the gate EvictionsInBackground, somebody else may move a pod that asks for it."""
 
@@ -248,3 +261,9 @@ def test_what_is_not_offered_is_not_tried() -> None:
     run.perform(rules())
     assert steering.announced == []
     assert len(run.asked) == 2
+
+
+def test_a_cycle_goes_on_from_the_search_of_the_one_before(decided: Decided) -> None:
+    """Also where that one has made all its moves."""
+    Run(a_town(*crowd("web"))).perform(rules("prove", strategy="Rebalance"), times=3)
+    assert decided.plans == [{}, {"Rebalance": 1}, {"Rebalance": 2}]

@@ -12,8 +12,7 @@ from descheduler.applied import Applied, a_town
 from descheduler.fences import Fences
 from descheduler.town import Town
 from restow.descheduling.plan import Fenced
-from restow.executing.outcomes import Landed
-from restow.executing.task import Task
+from restow.executing.task import Landed, Task
 
 pytestmark = pytest.mark.usefixtures("without_threads")
 

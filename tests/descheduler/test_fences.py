@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from executing.fences import Nodes, now
-from restow.descheduler.fences import LONGEST, fenced
+from restow.descheduler.steering import behind_fence
 from restow.descheduling.plan import Fenced
+from restow.executing.fencing import LONGEST
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -18,7 +19,7 @@ FENCE = Fenced(("a", "b"), "NoSchedule")
 async def test_a_plan_is_concluded_when_its_fence_has_stood_for_long_enough() -> None:
     concluded: list[float] = []
     fencing = Nodes.of("a", "b").fencing()
-    async with fenced(fencing, FENCE, lambda: concluded.append(now())) as problem:
+    async with behind_fence(fencing, FENCE, lambda: concluded.append(now())) as problem:
         assert problem is None
         await asyncio.sleep(LONGEST - 5.0)
         assert concluded == []
@@ -31,7 +32,7 @@ async def test_a_plan_is_concluded_when_somebody_takes_its_fence_away() -> None:
     concluded: list[float] = []
     nodes = Nodes.of("a", "b")
     fencing = nodes.fencing()
-    async with fenced(fencing, FENCE, lambda: concluded.append(now())):
+    async with behind_fence(fencing, FENCE, lambda: concluded.append(now())):
         nodes.put("a", [])
         await asyncio.sleep(1.0)
         assert len(concluded) == 1
@@ -45,7 +46,7 @@ async def test_a_fence_that_has_stood_for_long_enough_is_lifted_before_the_next_
     patches = []
     for pause in (0.0, LONGEST + 1.0, 0.0):
         nodes.patches.clear()
-        async with fenced(fencing, FENCE, lambda: None) as problem:
+        async with behind_fence(fencing, FENCE, lambda: None) as problem:
             assert problem is None
             assert fencing.is_whole
         patches.append(len(nodes.patches))
@@ -56,6 +57,6 @@ async def test_a_fence_that_has_stood_for_long_enough_is_lifted_before_the_next_
 
 async def test_a_plan_that_counts_on_no_fence_sets_none() -> None:
     nodes = Nodes.of("a", "b")
-    async with fenced(nodes.fencing(), None, lambda: None) as problem:
+    async with behind_fence(nodes.fencing(), None, lambda: None) as problem:
         assert problem is None
     assert nodes.patches == []

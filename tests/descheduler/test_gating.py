@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
-from restow.descheduler.gating import Gate, gate_of, seen_gate
+from restow.descheduler.prerequisites import Gate, gate_of, seen_gate
 from restow.descheduler.webhook import Webhook
 from restow.serving.metrics import Metrics
 

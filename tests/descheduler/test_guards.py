@@ -9,13 +9,15 @@ import pytest
 
 from client.double import a_double, a_status, an_answer, an_api
 from descheduler.guarded import path_of, shipped
-from restow.descheduler import guards
-from restow.descheduler.guards import Guard, missing_of
+from restow.descheduler import prerequisites
+from restow.descheduler.prerequisites import Guard, missing_of
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-BOTH = pytest.mark.parametrize("guard", [guards.STEERING, guards.FENCING], ids=["steering", "fencing"])
+BOTH = pytest.mark.parametrize(
+    "guard", [prerequisites.STEERING_GUARD, prerequisites.FENCING_GUARD], ids=["steering", "fencing"]
+)
 #: What the API server adds to both.
 DEFAULTS = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
 SOME = {"matchLabels": {"team": "a"}}

@@ -15,8 +15,8 @@ from builders.policies import PLUGINS, as_json, strategy_policy
 from descheduler.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from descheduler.hearing import sample
 from descheduler.town import Town
-from descheduling.proven import TOLD
 from executing.double import virtually
+from proving.proven import TOLD
 from restow.client import eviction
 from restow.descheduler import cycles as module
 from restow.errors import InputError

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from builders.memory_api import MemoryApi
 from descheduler.cycling import Run, a_town, crowd, rules
-from restow.application.saved_plans import read_order
+from restow.application.applying import read_order
 from restow.client.errors import Forbidden
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.descheduler.publishing import fitting, publishing
 from restow.descheduler.settings import PlanConfigMap
 from restow.descheduling.plan import Move, PlanDocument, PlanMetadata, PlanTotals, PodRef, Refusal, Utilisation

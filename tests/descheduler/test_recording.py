@@ -9,7 +9,7 @@ import pytest
 from client.double import Answer, a_double, a_status, an_answer, an_api
 from descheduler.hearing import Heard, sample
 from restow.client.events import Occurrence, Regarding
-from restow.descheduler.recording import recording
+from restow.descheduler.reporter import recording
 from restow.serving.metrics import Metrics
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

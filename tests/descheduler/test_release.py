@@ -6,7 +6,7 @@ import pytest
 
 from builders import a_node, a_pod
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
-from restow.descheduler.release import Released, release_all
+from restow.descheduler.steering import Released, release_all
 from restow.errors import ClientError
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 ENTRIES = "/api/v1/namespaces/tools/configmaps/restow-steering"
 PODS = "/api/v1/pods"
 NODES = "/api/v1/nodes"
+PLACES = "/api/v1/namespaces/tools/pods"
 GATED = {"schedulingGates": [{"name": "restow.dev/steer"}, {"name": "other"}]}
 
 
@@ -35,6 +36,9 @@ def nodes(*fenced: str) -> Answer:
 async def released(double: Double) -> Released:
     if not double._answers["GET", NODES]:
         double.answers("GET", NODES, nodes())
+    for kind in ("deployments", "replicasets"):
+        double.answers("GET", f"/apis/apps/v1/{kind}", an_answer({"metadata": {}, "items": []}))
+    double.answers("GET", PLACES, an_answer({"items": []}))
     async with an_api(double.url) as api:
         return await release_all(api, "tools")
 
@@ -60,6 +64,17 @@ async def test_without_a_config_map_pods_are_let_go_all_the_same() -> None:
         done = await released(double)
     assert done.entries == "there is no ConfigMap tools/restow-steering: no new pods are gated"
     assert done.pods == ["default/web-0"]
+
+
+async def test_places_that_nobody_needs_are_freed() -> None:
+    held = {"metadata": {"name": "restow-holds-u1", "annotations": {"restow.dev/holds-place-of": "shop/web-0"}}}
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, an_answer({}))
+        double.answers("GET", PODS, pods())
+        double.answers("GET", PLACES, an_answer({"items": [held]}))
+        double.answers("DELETE", f"{PLACES}/restow-holds-u1", an_answer({}))
+        done = await released(double)
+    assert done.places == ["shop/web-0"]
 
 
 async def test_a_pod_that_cannot_be_let_go_is_named_once() -> None:

@@ -18,7 +18,7 @@ from executing.double import a_task
 from restow.client.events import Occurrence, Regarding
 from restow.descheduler.reporter import Reporter
 from restow.descheduling.plan import Move
-from restow.executing.outcomes import (
+from restow.executing.task import (
     Blocked,
     Cleared,
     Dropped,
@@ -31,11 +31,11 @@ from restow.executing.outcomes import (
     Postponed,
     Requested,
     Settled,
+    Task,
     Unready,
     Unverified,
     WouldEvict,
 )
-from restow.executing.task import Task
 from restow.policies.codes import SURENESS, LandingKind
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy, Profile

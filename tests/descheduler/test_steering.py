@@ -21,16 +21,16 @@ from executing.steered import steered
 from executing.test_releasing import Gates, path, some_gated
 from restow.client.events import FAREWELL
 from restow.client.leader_election import RELEASE
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.daemon.background import ENDS_WITHIN
 from restow.daemon.logs import Log
-from restow.descheduler import guards
+from restow.descheduler import prerequisites
 from restow.descheduler.offering import Choice, Offer
 from restow.descheduler.steering import steering
 from restow.descheduler.webhook import Webhook
 from restow.executing.execution import LAST_ANSWERS
-from restow.executing.releasing import REQUEST, Releasing
+from restow.executing.steering import REQUEST, Releasing
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 from restow.serving.metrics import Metrics
@@ -286,7 +286,7 @@ async def test_who_may_patch_pods_nominates_none_where_nothing_limits_what_resto
     heard = Heard()
     async with a_double() as double, an_offer(double, heard) as offer:
         offers(double)
-        double._answers["GET", path_of(guards.STEERING, kind)] = [a_status(404, "NotFound")]
+        double._answers["GET", path_of(prerequisites.STEERING_GUARD, kind)] = [a_status(404, "NotFound")]
         assert await offer.now(a_policy()) == NOT_AT_ALL
         assert not [each for each in double.asked if each.method == "PATCH"]
     (said,) = heard.messages

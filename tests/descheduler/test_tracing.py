@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import pytest
 
-from restow.descheduler import spans
+from restow.descheduler import tracing
 from restow.descheduler.settings import TracesSettings
-from restow.descheduler.spans import NoTracing
-from restow.descheduler.tracing import tracing_of
+from restow.descheduler.tracing import NoTracing, tracing_of
 
 ENDPOINT = "127.0.0.1:1"
 
@@ -22,7 +22,7 @@ def warnings():
 def test_without_an_endpoint_nothing_is_imported(warnings, monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     traces = tracing_of(None, warnings.append)
-    with traces.span(spans.CYCLE) as span:
+    with traces.span(tracing.CYCLE) as span:
         span.happened("Eviction Failed", reason="x")
     traces.close()
     assert isinstance(traces, NoTracing)
@@ -56,7 +56,7 @@ class TestSpans:
             memory = InMemorySpanExporter()
             monkeypatch.setattr(otlp, "_exporter", lambda _: memory)
             traces = otlp.Traces(TracesSettings(collector=ENDPOINT, **settings))
-            with traces.span(spans.CYCLE), traces.span("PodLifeTime", profile="p", operation="deschedule") as inner:
+            with traces.span(tracing.CYCLE), traces.span("PodLifeTime", profile="p", operation="deschedule") as inner:
                 inner.happened("Plugin Execution Failed", error="x")
             traces.close()
             return {span.name: span for span in memory.get_finished_spans()}
@@ -113,7 +113,7 @@ def test_a_collector_hears_of_it():
     server.start()
     warnings = []
     traces = tracing_of(TracesSettings(collector=f"127.0.0.1:{port}"), warnings.append)
-    with traces.span(spans.CYCLE):
+    with traces.span(tracing.CYCLE):
         pass
     traces.close()
     server.stop(None).wait()
@@ -126,10 +126,14 @@ def test_a_collector_that_is_not_there_does_not_hold_up_the_end(warnings, monkey
 
     from restow.descheduler import otlp
 
-    monkeypatch.setattr(otlp, "_SECONDS_TO_FLUSH", 0.1)
+    monkeypatch.setattr(otlp, "SECONDS_TO_FLUSH", 0.1)
     traces = tracing_of(TracesSettings(collector=ENDPOINT), warnings.append)
-    with traces.span(spans.CYCLE):
+    with traces.span(tracing.CYCLE):
         pass
     begun = time.monotonic()
     traces.close()
     assert time.monotonic() - begun < 2
+    senders = [thread for thread in threading.enumerate() if thread.name.startswith("OtelBatch")]
+    for thread in senders:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in senders), "nothing asks on in the background"

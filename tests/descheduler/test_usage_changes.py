@@ -12,10 +12,10 @@ from builders import pod_metrics
 from descheduler.cycling import Run, a_town, another_candidate_once, crowd, rules
 from executing.double import a_task
 from restow.cluster.snapshot import ClusterSnapshot
-from restow.cluster.usage_changes import UsageChange
+from restow.cluster.usage_samples import UsageChange
 from restow.descheduler import cycles
-from restow.descheduler.usage_changes import UsageChanges
-from restow.executing.outcomes import Evicted, Landed, LandingMatch, Outcome, Settled
+from restow.executing.history import UsageChanges
+from restow.executing.task import Evicted, Landed, LandingMatch, Outcome, Settled
 from restow.kube.duration import HOUR, SECOND
 
 TASK = replace(a_task("web-0", candidates=["b"]), used={"cpu": 5, "memory": 7})

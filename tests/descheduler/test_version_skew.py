@@ -9,7 +9,7 @@ import pytest
 
 from descheduler.hearing import Heard
 from restow.client.errors import ApiError, ServerTrouble, TooManyRequests, Unauthorized
-from restow.descheduler.version_skew import check_version
+from restow.descheduler.descheduler import check_version
 
 pytestmark = pytest.mark.asyncio
 

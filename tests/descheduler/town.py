@@ -14,14 +14,13 @@ import msgspec
 from builders import Object, a_condition
 from restow.client import eviction
 from restow.cluster.nodes import NodeRow
-from restow.cluster.pods_now import PodNow
+from restow.cluster.pod_values import PodNow
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.executing.task import Task
-from restow.kube.kinds import KINDS
-from restow.kube.objects import OwnerReference
+from restow.kube.objects import KINDS, OwnerReference
 from restow.kube.timestamps import format_time
 from restow.live.reflector import TRUSTED
-from restow.workloads.replica_sets import wanted_replicas
+from restow.workloads.controllers import wanted_replicas
 
 #: Seconds that an eviction takes, and until a replacement has a node.
 _LATENCY, _PLACED = 0.1, 0.2
@@ -47,6 +46,8 @@ class Town:
     #: Names of pods that were asked for, in order, and the kinds that were added.
     asked: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
+    #: Seconds of samples of usage that are kept, and their distance.
+    kept_usage: tuple[int, int] = (0, 0)
     _store: ClusterStore = field(default_factory=ClusterStore)
     _pods: dict[str, Object] = field(default_factory=dict)
     _made: int = 0
@@ -93,6 +94,9 @@ class Town:
         if self.silent > TRUSTED:
             return f"the API server has not reported on nodes for {self.silent:.0f} s"
         return next((f"nobody knows of {kind}" for kind in kinds if kind in self.hidden), None)
+
+    def keep_usage(self, window: int, spacing: int) -> None:
+        self.kept_usage = (window, spacing)
 
     def add(self, kinds: Sequence[str]) -> None:
         self.added += kinds

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 
 from descheduling.harness import NOW, a_cluster, a_policy
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.evictor_args import DefaultEvictorArgs
-from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
+from restow.descheduling.protections import namespace_checks
 from restow.descheduling.registry import plugins
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import resolve_priority_threshold

@@ -12,7 +12,7 @@ from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 

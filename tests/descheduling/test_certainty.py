@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.descheduling.certainty import certainty_of, least_probability, probability_text
+from restow.descheduling.placement import certainty_of, least_probability, probability_text
 from restow.policies.codes import Certainty
 from restow.policies.policy import CertaintySetting
 

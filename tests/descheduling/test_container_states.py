@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from restow.cluster.pod_values import NO_TIME
-from restow.descheduling.container_states import MISSING, age_text, seconds_since, short_duration
+from restow.descheduling.pod_criteria import MISSING, age_text, seconds_since, short_duration
 from restow.kube.duration import SECOND
 
 NOW = 1_790_000_000 * SECOND

@@ -9,8 +9,8 @@ from builders import Owner, a_node, a_pod
 from descheduling.harness import a_cluster
 from descheduling.trials import a_profile, evicted, failing, refused, seeing, suggesting, trial
 from restow.descheduling.cycle import usable_nodes
-from restow.descheduling.planning import cycle_notes
 from restow.errors import InputError
+from restow.proving.planning import cycle_notes
 
 RS = Owner("ReplicaSet", "rs")
 NODES = [a_node("n1"), a_node("n2")]

@@ -19,9 +19,9 @@ from builders import (
 )
 from descheduling.evictors import an_evictor, reason
 from descheduling.harness import NOW, a_cluster, a_policy
-from descheduling.proven import TOLD, read_policy
-from restow.descheduling.planning import decided
+from proving.proven import TOLD, read_policy
 from restow.kube.timestamps import parse_time
+from restow.proving.planning import decided
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 RS = Owner("ReplicaSet", "rs")

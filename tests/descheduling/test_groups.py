@@ -18,16 +18,16 @@ from builders import (
     node_affinity,
     node_term,
 )
-from descheduling.explained import a_setting
 from descheduling.harness import a_cluster, a_policy, cycle
-from descheduling.proven import TOLD, codes, landings, moved, prove, proven, read_policy, reasons
+from explaining.explained import a_setting
+from proving.proven import TOLD, codes, landings, moved, prove, proven, read_policy, reasons
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.planning import make_plan
-from restow.descheduling.replaying import Replay, replay
 from restow.errors import InputError
+from restow.explaining.answers import explain_pod
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement, SteeringMode
+from restow.proving.planning import make_plan
+from restow.proving.replaying import Replay, replay
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 LWS = "leaderworkerset.sigs.k8s.io"

@@ -10,17 +10,17 @@ from msgspec import structs
 
 from builders import RS, a_node, a_pod
 from descheduling.harness import NOW, a_cluster
-from descheduling.proven import TOLD
 from descheduling.trials import a_profile, evicted, refused, suggesting, trial
+from proving.proven import TOLD
 from restow.descheduling.framework import Proposal, StrategyError, Suggestion
-from restow.descheduling.installed_strategies import strategy_of_a_package
-from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategy_of_a_package
 from restow.documents.findings import Issue
 from restow.installed_packages import UnusablePackageError
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
 from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import Policy
+from restow.proving.search import prove_cycle
 
 TRIAL = suggesting("a")
 NODES = [a_node("n1"), a_node("n2"), a_node("n3")]

@@ -9,13 +9,13 @@ import pytest
 
 from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
 from descheduling.harness import a_cluster, a_policy
-from descheduling.proven import TOLD
+from proving.proven import TOLD
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
+from restow.proving.search import prove_cycle
 
 DECIDE = pytest.mark.parametrize("decide", [run_cycle, prove_cycle], ids=["upstream", "prove"])
 NODES = [a_node(f"n{at}", cpu="4", pods="110", labels={HOSTNAME: f"n{at}"}) for at in range(3)]

@@ -7,14 +7,14 @@ import pytest
 
 from builders import EMPTY_DIR, Owner, a_namespace, a_node, a_pod, ago
 from descheduling.evictors import an_evictor, reason
-from descheduling.explained import a_setting, gates, helps, view
-from descheduling.explained import explained as explained_of
-from descheduling.explained import told as told_steps
 from descheduling.harness import a_cluster, a_policy
-from descheduling.proven import TOLD, codes, moved
-from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.namespace_opt_out import is_missing, namespace_checks, namespace_notes
-from restow.descheduling.planning import cycle_notes
+from explaining.explained import a_setting, gates, helps, view
+from explaining.explained import explained as explained_of
+from explaining.explained import told as told_steps
+from proving.proven import TOLD, codes, moved
+from restow.descheduling.protections import is_missing, namespace_checks, namespace_notes
+from restow.explaining.answers import explain_pod
+from restow.proving.planning import cycle_notes
 
 RS = Owner("ReplicaSet", "rs")
 NODES = [a_node("n1"), a_node("n2")]

@@ -23,7 +23,7 @@ from builders import (
 )
 from cluster.drawn import nodes, pods
 from descheduling.harness import a_cluster
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.state import ClusterState
 from restow.descheduling.node_fit import NodeFit
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from builders import a_pod
 from descheduling.harness import a_cluster
-from restow.descheduling.node_walk import low_to_high
+from restow.descheduling.framework import low_to_high
 
 RELUCTANT = {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}
 LOW, HIGH = 0, 10000

@@ -28,6 +28,8 @@ UPSTREAM = {
     "RemovePodsViolatingNodeTaints",
     "RemovePodsViolatingTopologySpreadConstraint",
 }
+#: What restow has beside these.
+OWN = {"Rebalance"}
 TRIAL = suggesting("a")
 BROKEN = EntryPoint(name="Trial", value="no_such_package:STRATEGY", group="restow.strategies")
 
@@ -38,15 +40,15 @@ def naming(strategy):
 
 
 def test_every_plugin_of_upstream_is_there():
-    assert set(registry.strategies()) == UPSTREAM
-    assert set(registry.plugins()) == UPSTREAM | {"DefaultEvictor"}
+    assert set(registry.strategies()) == UPSTREAM | OWN
+    assert set(registry.plugins()) == UPSTREAM | OWN | {"DefaultEvictor"}
 
 
 def test_other_packages_may_bring_strategies():
     with entry_points(offering("Trial", TRIAL)):
         assert registry.strategies()["Trial"].schema.name == "Trial"
         assert list(registry.plugins())[-1] == "Trial"
-        assert len(registry.plugins()) == len(UPSTREAM) + 2
+        assert len(registry.plugins()) == len(UPSTREAM | OWN) + 2
         assert load_policy(naming("Trial"), "p.yaml", registry.plugins()).policy.profiles
 
 

@@ -9,9 +9,9 @@ import pytest
 from builders import Object, a_namespace, a_node, a_pod
 from builders.policies import strategy_policy
 from descheduling.harness import a_cluster
-from descheduling.proven import read_policy
-from restow.cluster.label_groups import LabelGroups
-from restow.descheduling.unmatched import unmatched
+from proving.proven import read_policy
+from restow.cluster.pod_classes import LabelGroups
+from restow.descheduling.policy_remarks import unmatched
 
 NODES = [a_node("n1", cpu="4", memory="8Gi", pods="110", labels={"zone": "a"})]
 INPUT: list[Object] = [*NODES, a_pod("web", namespace="shop", node="n1", labels={"app": "web"})]

@@ -9,13 +9,13 @@ import pytest
 
 from builders import NOW, a_node, a_pod
 from descheduling.harness import Object, a_policy
-from descheduling.proven import TOLD, moved, prove, proven, read_policy, reasons, upstream_evictions
+from proving.proven import TOLD, moved, prove, proven, read_policy, reasons, upstream_evictions
 from restow.cluster.left_out import add_page
 from restow.cluster.snapshot import ClusterStore
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.kube.timestamps import parse_time
+from restow.proving.search import prove_cycle
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"

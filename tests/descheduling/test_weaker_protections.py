@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from builders.policies import strategy_policy
-from descheduling.proven import read_policy
-from restow.descheduling.weaker_protections import weaker_protections
+from proving.proven import read_policy
+from restow.descheduling.policy_remarks import weaker_protections
 from restow.policies.policy import VetoSettings
 
 

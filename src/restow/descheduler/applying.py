@@ -15,41 +15,37 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from restow.client.leadership import Permit
+from restow.client.transport import Permit
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.daemon.background import LONGEST_DECISION
-from restow.descheduler import fences
 from restow.descheduler.offering import UNSTEERED, Choice
-from restow.descheduler.usage_changes import UsageChanges
-from restow.descheduling.plan import Fenced, Move, PlanDocument, PodRef
-from restow.descheduling.planning import fence_notes, fenced, make_plan
-from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay, with_shared_candidates
-from restow.descheduling.saved_plan import SavedPlan
-from restow.descheduling.steering import FENCE_EFFECTS
+from restow.descheduler.steering import behind_fence
+from restow.descheduling.plan import FENCE_EFFECTS, Fenced, Move, PlanDocument, PodRef
+from restow.descheduling.plan_reading import SavedPlan
 from restow.errors import InputError
+from restow.executing.deciding import tasks_of
 from restow.executing.execution import LEADERSHIP_ENDED, Execution
-from restow.executing.ledger import Ledger, ProposalKey, apart
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import Dropped, Evicted, Outcome
+from restow.executing.history import EvictionHistory, Ledger, ProposalKey, UsageChanges, apart
+from restow.executing.replacing import Ways
 from restow.executing.replanning import ANEW, SEEN, carried_out
 from restow.executing.revalidation import gone, stale, vetoed
-from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.steering import NoSteering
-from restow.executing.surroundings import Evicting
-from restow.executing.task import Task
-from restow.executing.tasks import tasks_of
+from restow.executing.surroundings import Clock, Evicting, ExecutionSettings, closed, elapsed
+from restow.executing.task import Dropped, Evicted, Outcome, Task
 from restow.in_thread import in_thread
 from restow.installed_packages import UnusablePackageError
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
-from restow.live.kinds import PERMITTING
+from restow.live.reading import PERMITTING
 from restow.live.usage import AskForUsage, no_usage
 from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
+from restow.proving.planning import fence_notes, fenced, make_plan
+from restow.proving.replaying import ChangeFound, RefusedMove, Replay, replay, with_shared_candidates
 from restow.scheduling.configuration.profiles import SchedulerProfile
 
 _INTERRUPTED: Final = "restow apply was interrupted"
-_NOT_BEGUN: Final = "it was not begun"
+_NOT_BEGUN: Final = "it was not started"
 
 
 @dataclass(slots=True, frozen=True)
@@ -127,6 +123,8 @@ class Application:
     clock: Clock
     #: Answers the queries of the policy.
     usage: AskForUsage = no_usage
+    #: How replacements can come first, given a permission.
+    ways: Callable[[Permit], Ways] = lambda _permit: {}
     ledger: Ledger = field(init=False)
     #: Set when it is to end early.
     interrupted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -255,10 +253,12 @@ class Application:
                     is_unsteered = True
 
         before = len(self.ledger.open)
-        async with fences.fenced(self._choice.fencing, decision.fence, self._replan) as problem:
+        async with behind_fence(self._choice.fencing, decision.fence, self._replan) as problem:
             if problem is None and not self.interrupted.is_set():
                 evicting = self.evictions(permit)
-                self._execution = Execution(self.live, evicting, permit, settings, memory, self.clock, steers)
+                self._execution = Execution(
+                    self.live, evicting, permit, settings, memory, self.clock, steers, self.ways(permit)
+                )
                 try:
                     await carried_out(self._execution, decision.tasks, decision.seconds, note)
                 finally:

@@ -20,35 +20,35 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from restow.client.events import EventRecorder
-from restow.client.leadership import Permit
+from restow.client.transport import Permit
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.daemon import log_lines
 from restow.daemon.background import LONGEST_DECISION
 from restow.daemon.logs import Log
-from restow.descheduler.cycle_figures import cycle_figures
-from restow.descheduler.fences import fenced
 from restow.descheduler.offering import UNSTEERED, Choice, Offer
 from restow.descheduler.publishing import Publish
 from restow.descheduler.reporter import Reporter
-from restow.descheduler.spans import CYCLE, PROFILES, Tracing
-from restow.descheduler.usage_changes import UsageChanges
+from restow.descheduler.steering import behind_fence
+from restow.descheduler.tracing import CYCLE, PROFILES, Tracing
+from restow.descheduling.arbiter import Record, Searches
+from restow.descheduling.plan import Utilisation
 from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
-from restow.executing.dry_running import DryRun
 from restow.executing.execution import Execution
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import Outcome
-from restow.executing.replanning import ANEW, SEEN, CycleProgress, carried_out, makes_room
+from restow.executing.history import EvictionHistory, UsageChanges
+from restow.executing.replacing import Ways
+from restow.executing.replanning import ANEW, SEEN, CycleProgress, DryRun, carried_out, makes_room
 from restow.executing.revalidation import gone
-from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
 from restow.executing.steering import NoSteering
-from restow.executing.surroundings import Evicting
+from restow.executing.surroundings import Clock, Evicting, ExecutionSettings, closed, elapsed
+from restow.executing.task import Outcome
 from restow.in_thread import in_thread
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
-from restow.live.kinds import METRICS, REQUIRED
+from restow.live.reading import METRICS, REQUIRED
 from restow.live.usage import AskForUsage, no_usage
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
+from restow.policies.usage import kept_samples
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.health import Watchdog
 from restow.serving.metrics import Metrics
@@ -85,6 +85,8 @@ class Cycles:
     watchdog: Watchdog = field(default_factory=Watchdog)
     #: None where replacements are never steered.
     offer: Offer | None = None
+    #: How replacements can come first; empty where nothing is written.
+    ways: Ways = field(default_factory=dict)
     #: Answers the queries of the policy.
     usage: AskForUsage = no_usage
     #: None where plans are not published.
@@ -99,6 +101,8 @@ class Cycles:
     _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
     _stopped: str | None = field(init=False, default=None)
+    #: What strategies searched for in the last plan, of whichever cycle.
+    _searches: Searches = field(init=False, default_factory=dict)
     #: Whether the fence was gone before its plan was complete.
     _is_astray: bool = field(init=False, default=False)
 
@@ -140,6 +144,8 @@ class Cycles:
         if self.offer is not None:
             self._choice = await self._unless_stopped(self.offer.now(rules.policy)) or UNSTEERED
             self.metrics.steering.steers(self._choice.kind)
+        if rules.policy.restow.may_replace_first:
+            await self._end_what_is_left()
         log_lines.cycle_begins(self.log)
         reporter = Reporter(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
@@ -148,6 +154,7 @@ class Cycles:
         try:
             while (decision := await self._decide(rules, progress)) is not None:
                 phases["decide"] += decision.seconds
+                self._searches = decision.cycle.record.searches
                 reporter.heard(decision.cycle)
                 if first is None:
                     first = decision
@@ -175,6 +182,7 @@ class Cycles:
     async def _add_usage(self, rules: CycleRules) -> None:
         """Fetch the usage of nodes and pods that the policy asks for."""
         self.watchdog.expect(_WHO, "news of the cluster", _LOOKING)
+        self.live.keep_usage(*kept_samples(rules.policy))
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
             await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
@@ -193,7 +201,10 @@ class Cycles:
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(
-                tuple(progress.prior_evictions), frozenset(progress.given_up), self.memory.pausing(elapsed())
+                tuple(progress.prior_evictions),
+                frozenset(progress.given_up),
+                self.memory.pausing(elapsed()),
+                self._searches,
             )
             cluster = replace(self.live.snapshot(), usage=self._usage, usage_changes=self._usage_changes.now())
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
@@ -259,6 +270,12 @@ class Cycles:
             async for outcome in outcomes:
                 on_outcome(outcome)
 
+    async def _end_what_is_left(self) -> None:
+        """End what another process has left under way."""
+        for each in (*self.ways.values(), self._choice.steering):
+            if each is not None:
+                await self._unless_stopped(each.clean())
+
     async def _make(
         self,
         evicting: Evicting,
@@ -269,14 +286,23 @@ class Cycles:
     ) -> bool:
         """Make the moves of a plan behind its fence; return whether an outcome invalidated the rest."""
         self._is_astray = False
-        async with fenced(self._choice.fencing, decision.fence, self._replan) as problem:
+        async with behind_fence(self._choice.fencing, decision.fence, self._replan) as problem:
             if problem is not None:
                 progress.is_unsteered = True
                 if self._stopped is None:
                     self.log.warning(f"nodes were not fenced, and replacements are not steered: {problem}")
                 return False
             steering = self._choice.steering or NoSteering()
-            execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)
+            execution = Execution(
+                self.live,
+                evicting,
+                self.permit,
+                settings,
+                self.memory,
+                self.clock,
+                steering,
+                self.ways,
+            )
             self._execution = execution
             try:
                 return await carried_out(execution, decision.tasks, decision.seconds, on_outcome) or self._is_astray
@@ -300,3 +326,31 @@ class Cycles:
             return all(gone(task.move, self.live) is not None for task in progress.evicted)
 
         await self._unless_stopped(self.live.wait_for(are_gone, elapsed() + SEEN))
+
+
+def cycle_figures(
+    record: Record,
+    utilisation: Utilisation,
+    *,
+    result: CycleResult,
+    ended: float,
+    seconds: float,
+    phases: Mapping[str, float],
+) -> CycleFigures:
+    """Return the figures of a cycle; ``ended`` is in seconds since the epoch."""
+    moves: Counter[tuple[str, str, str]] = Counter(
+        (each.ref.profile, each.ref.plugin, each.landing.certainty or "") for each in record.evictions
+    )
+    refusals: Counter[tuple[str, str]] = Counter(each.reason[:2] for each in record.refusals)
+    imbalance = {
+        resource: (load.spread, utilisation.after[resource].spread) for resource, load in utilisation.before.items()
+    }
+    return CycleFigures(
+        result=result,
+        ended=ended,
+        seconds=seconds,
+        phases=phases,
+        moves=moves,
+        refusals=refusals,
+        imbalance=imbalance,
+    )

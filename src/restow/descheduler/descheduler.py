@@ -16,41 +16,43 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.connection import connect
-from restow.client.leadership import Permit
-from restow.client.transport import Api
-from restow.daemon.background import told_to_stop
-from restow.daemon.connecting import connected
+from restow.client.errors import ServerTrouble, TooManyRequests
+from restow.client.server import git_version, minor_of
+from restow.client.transport import Api, Permit
+from restow.daemon import log_lines
+from restow.daemon.background import told_to_stop, watched
+from restow.daemon.connecting import connected, https
 from restow.daemon.electing import lease_unless_dry, with_permission
-from restow.daemon.https import https
-from restow.daemon.liveness import watched
 from restow.daemon.logs import Log
 from restow.descheduler.cycles import Cycles
-from restow.descheduler.fences import fencing_by, unfencing
 from restow.descheduler.loop import Loop, PolicySource
 from restow.descheduler.offering import Offer
 from restow.descheduler.publishing import Publish, publishing
-from restow.descheduler.recording import TracedEvictions, recording
+from restow.descheduler.reporter import recording
 from restow.descheduler.settings import Settings
-from restow.descheduler.spans import RUN, Tracing
-from restow.descheduler.steering import releasing, steering
-from restow.descheduler.tracing import tracing_of
-from restow.descheduler.version_skew import check_version
+from restow.descheduler.steering import fencing_by, releasing, steering, unfencing
+from restow.descheduler.tracing import RUN, TracedEvictions, Tracing, tracing_of
 from restow.descheduler.webhook import Webhook, informed
 from restow.errors import ClientError
 from restow.executing.admission import PATH as STEER
 from restow.executing.confirming import ConfirmedEvictions
 from restow.executing.deciding import CycleRules
-from restow.executing.memory import EvictionHistory
-from restow.executing.releasing import Releasing, unthrottled
+from restow.executing.fencing import Unfencing
+from restow.executing.history import EvictionHistory
+from restow.executing.replacing import ways_through
+from restow.executing.steering import Releasing, unthrottled
 from restow.executing.surroundings import ApiEvictions, Evicting
-from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
-from restow.live.kinds import METRICS, READ
+from restow.live.reading import METRICS, READ
 from restow.live.usage import QueriedUsage
 from restow.policies.policy import Policy, collects_kubernetes_metrics
+from restow.policies.usage import kept_samples
+from restow.scheduling.loop.unmodelled import MODELLED, other_scores
 from restow.serving.health import Health
-from restow.serving.metrics import Metrics
+from restow.serving.metrics import FOLLOWS, Metrics
 
+#: How many minor versions the Descheduler allows for either way.
+_ALLOWED: Final = 3
 #: Seconds for the first lists.
 _PATIENCE: Final = 300.0
 _STOPPING: Final = "restow is stopping"
@@ -108,6 +110,7 @@ class Descheduler:
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             minor = await check_version(watching, log)
             live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.warning))
+            live.keep_usage(*kept_samples(policies.current))
             live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
             # Both connections share one server time: watches learn it first.
@@ -167,6 +170,7 @@ class _Work:
                 in_background=settings.in_background,
                 watchdog=self.health.watchdog,
                 offer=offer,
+                ways={} if settings.dry_run else ways_through(self.api, permit, log.warning),
                 usage=QueriedUsage(self.api, os.environ).results,
                 publish=self._publish(permit),
             )
@@ -205,6 +209,25 @@ class _Work:
     def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:
         evictions = TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
         return ConfirmedEvictions(evictions, self.api) if self.of.settings.cycles.confirm_replacements else evictions
+
+
+async def check_version(api: Api, log: Log) -> int | None:
+    """Warn if the server's version differs in its scores or is too far away; return the minor version, None if unknown.
+
+    ClientError if the server does not answer or refuses. A busy server is only a warning: the lists that follow wait
+    until it has time.
+    """
+    try:
+        version = await git_version(api)
+    except (TooManyRequests, ServerTrouble) as error:
+        log.warning(f"The version of the API server is not known ({error}); restow goes on without checking it")
+        return None
+    minor = minor_of(version)
+    if minor is None or abs(minor - MODELLED) > _ALLOWED:
+        log_lines.version_skew(log, FOLLOWS.removeprefix("v"), version)
+    elif other := other_scores(minor):
+        log.warning(f"{other[0].upper()}{other[1:]}: moves that depend on scores are likely at most")
+    return minor
 
 
 async def first_lists(live: LiveCluster) -> None:

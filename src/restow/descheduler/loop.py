@@ -12,22 +12,21 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from restow.configuration_files import read_small_file
 from restow.daemon.logs import Log
 from restow.descheduler.cycles import Cycles
 from restow.descheduling.registry import plugins
-from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError, problem_lines
 from restow.executing.deciding import CycleRules
 from restow.in_thread import EndlessError
 from restow.kube.excerpts import excerpt
 from restow.live.cluster import WatchEndedError
-from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
-from restow.policies.load import LoadedPolicy, load_document
+from restow.policies.load import LoadedPolicy, load_document, read_policy_document
 from restow.policies.policy import Policy
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
-from restow.small_files import read_small_file
+from restow.usage.sources import usage_schemas
 
 #: Seconds between two looks at the policy file.
 _LOOK: Final = 5.0

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.errors import NotFound
-from restow.client.resources import CONFIG_MAPS, RESOURCES
+from restow.client.resources import CONFIG_MAPS, LEASES, RESOURCES
 from restow.client.transport import Api
 from restow.daemon.logs import Log
-from restow.descheduler import guards
-from restow.descheduler.fences import missing_for_fences
-from restow.descheduler.gating import Gate, Right, first_lacking, gate_of
+from restow.descheduler.prerequisites import FENCING_GUARD, STEERING_GUARD, Gate, Right, gate_of, missing_for
 from restow.descheduler.webhook import Webhook
 from restow.errors import ClientError
-from restow.executing.fencing import Fencing
+from restow.executing.fencing import LEASE, Fencing
 from restow.executing.steering import CONFIG_MAP, Steering
 from restow.kube.taints import FENCE
 from restow.policies.codes import SteeringMode, SteeringSetting
@@ -42,11 +40,16 @@ _IN_ORDER: Final[Mapping[SteeringSetting, tuple[SteeringMode, ...]]] = {
 }
 _TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
 #: The rights for steering, in addition to those for evicting and for reading what adds the gate.
-_RIGHTS: Final = (
-    *guards.STEERING.rights,
+_STEERING_RIGHTS: Final = (
     Right(CONFIG_MAPS, CONFIG_MAP, "", "patch"),
     Right(RESOURCES["Pod"], "", "", "patch"),
     Right(RESOURCES["Pod"], "", "status", "patch"),
+)
+#: The rights for fencing, in addition to those for evicting; a role with these rights on the lease may also create it.
+_FENCING_RIGHTS: Final = (
+    Right(RESOURCES["Node"], "", "", "patch"),
+    Right(LEASES, LEASE, "", "get"),
+    Right(LEASES, LEASE, "", "update"),
 )
 
 
@@ -127,13 +130,15 @@ class Offer:
         gate = await gate_of(self.api, self.namespace, self.webhook)
         if not isinstance(gate, Gate):
             return gate
-        missing = await first_lacking(self.api, self.namespace, _RIGHTS)
-        missing = missing or await guards.missing_of(self.api, guards.STEERING)
+        missing = await missing_for(self.api, self.namespace, STEERING_GUARD, _STEERING_RIGHTS)
         return f"{missing}; {_TO_INSTALL}" if missing else gate
 
     async def _fencing(self, kind: SteeringMode) -> Choice | str:
         self._gate = ""
-        missing = await missing_for_fences(self.api, self.namespace)
+        try:
+            missing = await missing_for(self.api, self.namespace, FENCING_GUARD, _FENCING_RIGHTS)
+        except ClientError as error:
+            missing = str(error)
         return f"{missing}; {_TO_INSTALL}" if missing else Choice(kind, fencing=self.fencing)
 
     def _report(self, write: Callable[[str], None], sentence: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import grpc
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
@@ -15,11 +15,13 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 from restow.descheduler.settings import TracesSettings
-from restow.descheduler.spans import Attribute, Span
+
+if TYPE_CHECKING:
+    from restow.descheduler.tracing import Attribute, Span
 
 _TRACER: Final = "sigs.k8s.io/descheduler"
 #: How long the last spans may take to be sent at the end.
-_SECONDS_TO_FLUSH: Final = 3.0
+SECONDS_TO_FLUSH: Final = 3.0
 
 
 class Traces:
@@ -27,7 +29,8 @@ class Traces:
 
     def __init__(self, settings: TracesSettings) -> None:
         self._provider = _provider(settings)
-        self._provider.add_span_processor(BatchSpanProcessor(_exporter(settings)))
+        self._exporter = _exporter(settings)
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer(_TRACER)
 
     @contextmanager
@@ -37,10 +40,12 @@ class Traces:
             yield _Current(current.add_event)
 
     def close(self) -> None:
-        """Send what was not sent yet; a collector that does not answer is not waited for."""
+        """Send what was not sent yet; a collector that does not answer is not waited for, and asked no more."""
         closing = Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
-        closing.join(_SECONDS_TO_FLUSH)
+        closing.join(SECONDS_TO_FLUSH)
+        if closing.is_alive():
+            self._exporter.shutdown()
 
 
 class _Current:

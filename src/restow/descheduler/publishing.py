@@ -18,15 +18,13 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.leadership import Permit
 from restow.client.resources import CONFIG_MAPS
-from restow.client.transport import Api
+from restow.client.transport import Api, Permit
 from restow.daemon.logs import Log
 from restow.descheduler.reporter import Reporter
 from restow.descheduler.settings import PlanConfigMap
 from restow.descheduling.cycle import plugins_in_order
 from restow.descheduling.plan import PlanDocument
-from restow.descheduling.planning import make_plan
 from restow.errors import ClientError
 from restow.executing.deciding import CycleDecision, CycleRules
 from restow.in_thread import in_thread
@@ -35,6 +33,7 @@ from restow.kube.timestamps import format_time
 from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
+from restow.proving.planning import make_plan
 
 T = TypeVar("T")
 

@@ -6,18 +6,22 @@ evictions. restow adds lines about moves that are not made and about replacement
 
 from __future__ import annotations
 
+import socket
 from collections import Counter, defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
-from restow.client.events import EventRecorder, Occurrence, Regarding
+from restow.client.events import EventRecorder, Loss, Occurrence, Regarding
+from restow.client.transport import Api
 from restow.daemon import log_lines
 from restow.daemon.logs import Log, Ref
 from restow.descheduling.arbiter import RefusedSuggestion
 from restow.descheduling.cycle import Cycle, plugins_in_order
-from restow.descheduling.namespace_opt_out import namespace_notes
 from restow.descheduling.placement import PluginRef
-from restow.executing.outcomes import (
+from restow.descheduling.protections import namespace_notes
+from restow.executing.task import (
     Blocked,
     Dropped,
     Evicted,
@@ -29,19 +33,22 @@ from restow.executing.outcomes import (
     Postponed,
     Requested,
     Settled,
+    Task,
     Unready,
     Unverified,
     WouldEvict,
     landing_kind,
 )
-from restow.executing.task import Task
 from restow.policies.codes import STEERED, MoveResult, OutcomeCode, Prediction, RefusalCode, Stage
 from restow.policies.policy import Policy
 from restow.policies.schema import ExtensionPoint
+from restow.proving.surges import replacement_notes
 from restow.serving.metrics import EvictionLabels, EvictionResult, Metrics
 
 #: The Descheduler's name, so that people who look for its events find these.
 CONTROLLER: Final = "sigs.k8s.io.descheduler"
+#: Seconds that a request for an event may take.
+_REQUEST: Final = 10.0
 _ACTION: Final = "Descheduled"
 _FAILED: Final = "EvictionFailed"
 _LIMITS: Final[dict[str, EvictionResult]] = {
@@ -81,7 +88,8 @@ class Reporter:
         """Report refused moves, and strategies that failed or had nothing to do."""
         if cycle.skipped:
             log_lines.cycle_skipped(self.log, len(cycle.nodes))
-        for note in namespace_notes(cycle.state.cluster):
+        cluster = cycle.state.cluster
+        for note in (*namespace_notes(cluster), *replacement_notes(cluster, self.policy.restow)):
             self.log.warning(note)
         for ref, message in cycle.record.problems:
             log_lines.strategy_failed(self.log, self._point(ref), ref.profile, ref.plugin, message)
@@ -285,3 +293,30 @@ def _drained(node: str, reasons: Counter[str]) -> Occurrence:
     total = reasons.total()
     note = f"{total} pod{'s' if total > 1 else ''} evicted from this node: {by_strategy}"
     return Occurrence(Regarding("Node", node, uid=node), "PodsEvicted", _ACTION, note)
+
+
+class CountsLosses(Protocol):
+    """Takes the figure; ``serving.metrics.Metrics`` is one."""
+
+    def events_lost(self, reason: Loss, number: int, /) -> None:
+        """Count events that could not be written."""
+        ...
+
+
+@asynccontextmanager
+async def recording(
+    api: Api, *, log: Log, metrics: CountsLosses, controller: str = CONTROLLER
+) -> AsyncIterator[EventRecorder]:
+    """A recorder, whose last events are written at the end; ``controller`` is whose events they are."""
+    warned: set[Loss] = set()
+
+    def lost(reason: Loss, why: str, events: int) -> None:
+        metrics.events_lost(reason, events)
+        if reason not in warned:
+            warned.add(reason)
+            log.warning(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
+
+    # Events have no rate limit, and evictions do not wait for them.
+    unhurried = api.without_limit().within(_REQUEST)
+    async with EventRecorder(unhurried, controller, f"{controller}-{socket.gethostname()}", on_lost=lost) as recorder:
+        yield recorder

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from restow.daemon.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
+from restow.daemon.connecting import NAMESPACE, ApiSettings, HttpsSettings
+from restow.daemon.electing import LeaseSettings
 from restow.policies.codes import Placement
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile

@@ -1,32 +1,60 @@
-"""Steering while a process leads; at its end no pod stays gated and no node fenced."""
+"""Steering and fencing while a process leads; at its end no pod stays gated and no node fenced.
+
+With or without the lease, a process releases pods that are gated for too long and removes abandoned fences. A plan that
+counts on a fence is carried out behind it, and concluded when the fence is gone (``behind_fence``). ``release_all`` does
+without any of that: for a cluster where no restow runs any more, it removes all gates and fences, and stops gating.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
-from restow.client.errors import NotFound
-from restow.client.leadership import Permit
+from restow.client.errors import Conflict, NotFound
+from restow.client.flow_control import for_each
+from restow.client.leader_election import Election, LeaseLock, new_identity
 from restow.client.listing import Selection
-from restow.client.transport import Api
+from restow.client.transport import Api, Permit
+from restow.cluster.pod_values import PodNow
 from restow.cluster.snapshot import ClusterStore
 from restow.daemon.background import background
 from restow.daemon.logs import Log, once_each
 from restow.descheduler.offering import Offer
 from restow.descheduler.webhook import Webhook
+from restow.descheduling.plan import Fenced
 from restow.errors import ClientError
-from restow.executing.fencing import Fencing
-from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing, unthrottled
-from restow.executing.steering import Steering
+from restow.executing.ending_surges import end_all
+from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow, Unfencing, remove
+from restow.executing.reserving import delete_all
+from restow.executing.steering import (
+    CONFIG_MAP,
+    PAUSE,
+    REQUEST,
+    Gated,
+    Releasing,
+    Steering,
+    clear,
+    release,
+    unthrottled,
+)
 from restow.live.reading import read_kinds
-from restow.serving.steering_metrics import SteeringMetrics
+from restow.serving.figures import SteeringMetrics
 
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
 #: Seconds within which a replacement may still appear after restow stopped waiting for it.
 _RECENTLY: Final = 10.0
+#: Seconds between two looks at a fence that stands.
+_LOOK: Final = 0.5
+#: The API server may still gate pods just after the ConfigMap is emptied, so pods are listed again until none is gated:
+#: how often at most, and the pause before each (seconds).
+_LOOKS: Final = 5
+_PAUSE: Final = 1.0
 
 
 @asynccontextmanager
@@ -102,3 +130,173 @@ async def _cleared(found: Steering, log: Log) -> None:
         return
     except ClientError as error:
         log.warning(f"new pods may still be gated; restow releases them: {error}")
+
+
+@asynccontextmanager
+async def behind_fence(
+    fencing: Fencing | None, fence: Fenced | None, conclude: Callable[[], None]
+) -> AsyncIterator[str | None]:
+    """Fence the nodes that a plan counts on, if any; yield why that failed.
+
+    ``conclude`` is called when the fence is incomplete or has lasted ``LONGEST`` seconds. The fence stays after the
+    block, because the next plan may count on the same one.
+    """
+    if fencing is None or fence is None:
+        yield None
+        return
+    problem = await _set(fencing, fence)
+    if problem is not None:
+        yield problem
+        return
+    async with background(_watch(fencing, conclude), "watch fence"):
+        yield None
+
+
+async def _set(fencing: Fencing, fence: Fenced) -> str | None:
+    if fencing.has_lasted:
+        await fencing.lift()
+    return await fencing.set(fence.nodes, fence.effect)
+
+
+async def _watch(fencing: Fencing, conclude: Callable[[], None]) -> None:
+    while True:
+        if not fencing.is_whole or fencing.has_lasted:
+            conclude()
+            return
+        await asyncio.sleep(_LOOK)
+
+
+@contextmanager
+def fencing_by(keeper: Unfencing, namespace: str, permit: Permit) -> Iterator[Fencing]:
+    """Yield the fencing of a leader; the keeper does not remove its fences. The lease is in the namespace."""
+    name = socket.gethostname()
+    clock = keeper.api.server_time.now
+    keeper.fencing = Fencing(keeper.api, permit, keeper.cluster, keeper.election, name, namespace, clock)
+    try:
+        yield keeper.fencing
+    finally:
+        keeper.fencing = None
+
+
+@asynccontextmanager
+async def unfencing(
+    api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: SteeringMetrics
+) -> AsyncIterator[Unfencing]:
+    """Remove abandoned fences while the block runs, with or without the lease."""
+    warn = once_each(log.warning)
+
+    def candidate() -> Election:
+        lock = LeaseLock(api.without_limit().within(TIMING.renew / 2), namespace, LEASE)
+        # A name of its own, for several candidates of one process may apply at a time.
+        return Election(lock, new_identity(), TIMING, on_problem=lambda why: warn(_not_had(why)))
+
+    keeper = Unfencing(unthrottled(api), cluster, candidate, warn, metrics)
+    async with background(keeper.run(), "remove fences"):
+        yield keeper
+
+
+def _not_had(why: str) -> str:
+    return f"the Lease {LEASE}, which whoever fences nodes or removes fences has to hold, could not be had: {why}"
+
+
+@dataclass(slots=True)
+class Released:
+    """The result of a release."""
+
+    #: A sentence about the ConfigMap.
+    entries: str
+    #: namespace/name of the pods that are no longer gated.
+    pods: list[str] = field(default_factory=list)
+    #: Why pods and nodes could not be released, one sentence each.
+    failures: list[str] = field(default_factory=list)
+    #: The nodes that were fenced.
+    nodes: list[str] = field(default_factory=list)
+    #: The workloads that had one pod more than they are to have.
+    workloads: list[str] = field(default_factory=list)
+    #: The pods whose places were held.
+    places: list[str] = field(default_factory=list)
+
+
+async def release_all(api: Api, namespace: str) -> Released:
+    """Empty the ConfigMap in the namespace, release all gated pods and held places, remove all fences, and end all surges.
+
+    ClientError if nothing can be done.
+    """
+    released = Released(await _emptied(api, namespace))
+    for look in range(_LOOKS):
+        gated = await _gated(api)
+        if look and not gated:
+            break
+        released.failures.clear()
+        await for_each(gated, partial(_let_go, api, released))
+        await asyncio.sleep(_PAUSE)
+    await _unfence(api, released)
+    await _end_surges(api, released)
+    await _free_places(api, namespace, released)
+    return released
+
+
+async def _free_places(api: Api, namespace: str, released: Released) -> None:
+    try:
+        released.places += await delete_all(api, namespace)
+    except ClientError as error:
+        released.failures.append(f"places on nodes may still be held for nobody: {error}")
+
+
+async def _end_surges(api: Api, released: Released) -> None:
+    try:
+        released.workloads += await end_all(api, released.failures.append)
+    except ClientError as error:
+        released.failures.append(f"workloads may still have one pod more than they are to have: {error}")
+
+
+async def _unfence(api: Api, released: Released) -> None:
+    """Remove fences until none is left: a list may be out of date."""
+    try:
+        await _open(api, released)
+    except ClientError as error:
+        released.failures.append(f"nodes may still be fenced: {error}")
+
+
+async def _open(api: Api, released: Released) -> None:
+    problems: list[str] = []
+    for _ in range(_LOOKS):
+        fences = (await _read(api, "Node")).fences()
+        if not fences:
+            return
+        problems = await remove(api, fences)
+        released.nodes = sorted({*released.nodes, *(each.name for each in fences)})
+    left = {each.name for each in (await _read(api, "Node")).fences()}
+    released.nodes = [name for name in released.nodes if name not in left]
+    released.failures += problems or [f"{name} is still fenced: somebody fences it again" for name in sorted(left)]
+
+
+async def _emptied(api: Api, namespace: str) -> str:
+    where = f"ConfigMap {namespace}/{CONFIG_MAP}"
+    try:
+        await clear(api, namespace)
+    except NotFound:
+        return f"there is no {where}: no new pods are gated"
+    return f"{where} is empty: no new pods are gated"
+
+
+async def _gated(api: Api) -> list[PodNow]:
+    return (await _read(api, "Pod")).gated()
+
+
+async def _read(api: Api, kind: str) -> ClusterStore:
+    store = ClusterStore()
+    await read_kinds(api, (kind,), store)
+    return store
+
+
+async def _let_go(api: Api, released: Released, pod: PodNow) -> None:
+    name = f"{pod.namespace}/{pod.name}"
+    try:
+        await release(api, pod)
+    except (NotFound, Conflict):
+        return
+    except ClientError as error:
+        released.failures.append(f"{name} is still gated: {error}")
+    else:
+        released.pods.append(name)

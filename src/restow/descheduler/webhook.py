@@ -11,13 +11,14 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from restow.client.transport import Api
 from restow.daemon.background import background
 from restow.daemon.logs import Log
 from restow.executing.admission import Announced, answer
-from restow.executing.releasing import Awaits
+from restow.executing.steering import Awaits
+from restow.serving.figures import SteeringMetrics
 
 #: Seconds for a handshake with this process.
 _PATIENCE: Final = 1.0
@@ -25,19 +26,11 @@ _PATIENCE: Final = 1.0
 _HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not listened on here
 
 
-class Counts(Protocol):
-    """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
-
-    def reviewed(self, *, gated: bool) -> None:
-        """A question was answered."""
-        ...
-
-
 @dataclass(slots=True)
 class Webhook:
     """The webhook of this process."""
 
-    counts: Counts
+    counts: SteeringMetrics
     #: Sources of awaited replacements.
     _knowing: list[Awaits] = field(default_factory=list, init=False)
     #: Address and port of the server; None while there is none.

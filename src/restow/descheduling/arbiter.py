@@ -14,20 +14,42 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
-from restow.descheduling.evictor import DefaultEvictor, Reason
-from restow.descheduling.framework import PendingFilters, Proposal, StrategyError, Suggestion, Suggestions, Verdict
+from restow.descheduling.evictor import DefaultEvictor
+from restow.descheduling.framework import (
+    EarlierSearch,
+    PendingFilters,
+    Proposal,
+    Reason,
+    StrategyError,
+    Suggestion,
+    Suggestions,
+    Verdict,
+)
 from restow.descheduling.groups import MovingGroups
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import Landing, Obstacle, Placing, PluginRef
-from restow.descheduling.together import Together, all_or_none, together
-from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
+from restow.descheduling.placement import DIGITS, Landing, Obstacle, Placing, PluginRef, certainty_of, joint_probability
+from restow.descheduling.plan import GoalResult
+from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage
 
 #: Refusals that say that a replacement has no place where it would do any good.
 _NO_PLACE = (RefusalCode.NO_FIT, RefusalCode.NO_GAIN)
+
+
+class Together(NamedTuple):
+    """The proposal that a decided move is part of."""
+
+    purpose: str
+    #: How many moves it has.
+    moves: int
+    #: How sure it is that all of them succeed; None if the placement does not predict it.
+    certainty: Certainty | None
+    #: The least probability that all of them succeed; None where that is not known.
+    probability: float | None
 
 
 class Eviction(NamedTuple):
@@ -44,6 +66,9 @@ class Eviction(NamedTuple):
     #: The measured usage of the pod, if the strategy uses it.
     used: Mapping[str, int] | None = None
 
+
+#: What each strategy searched for in a plan, for those that say so (``View.keep``).
+Searches = Mapping[PluginRef, EarlierSearch]
 
 #: A strategy, and the pod or the purpose of the proposal that it was refused.
 RefusalKey = tuple[PluginRef, int | str]
@@ -89,6 +114,11 @@ class Record:
     notes: tuple[tuple[PluginRef, str], ...]
     #: What was refused for a limit. Two equal decisions have equal refusals, and functions of their own in these.
     limited: Mapping[RefusalKey, Sequence[Suggestion]] = field(default_factory=dict, compare=False)
+    #: How near strategies with a goal have come to it.
+    #: By strategy and name.
+    goals: Mapping[tuple[PluginRef, str], GoalResult] = field(default_factory=dict)
+    #: What the next plan shall know of the searches of strategies.
+    searches: Searches = field(default_factory=dict)
     #: How long each strategy took in seconds. A measurement, so two equal decisions may differ in it.
     seconds: Mapping[PluginRef, float] = field(default_factory=dict, compare=False)
 
@@ -114,6 +144,8 @@ class Arbiter:
         self._evictions: list[Eviction] = []
         self._problems: list[tuple[PluginRef, str]] = []
         self._notes: list[tuple[PluginRef, str]] = []
+        self._goals: dict[tuple[PluginRef, str], GoalResult] = {}
+        self._searches: dict[PluginRef, EarlierSearch] = {}
         self._seconds: dict[PluginRef, float] = {}
 
     def record(self) -> Record:
@@ -126,6 +158,8 @@ class Arbiter:
             tuple(self._problems),
             tuple(self._notes),
             dict(self._limited),
+            dict(self._goals),
+            dict(self._searches),
             dict(self._seconds),
         )
 
@@ -161,6 +195,14 @@ class Arbiter:
     def note(self, ref: PluginRef, message: str) -> None:
         """Record what a strategy says about itself, such as why it finds nothing to do."""
         self._notes.append((ref, message))
+
+    def report(self, ref: PluginRef, result: GoalResult) -> None:
+        """Record how near a strategy has come to its goal."""
+        self._goals[ref, result.goal] = structs.replace(result, profile=ref.profile, plugin=ref.plugin)
+
+    def keep(self, ref: PluginRef, search: EarlierSearch) -> None:
+        """Keep what a strategy wants to know in the next plan; places of several searches are kept together."""
+        self._searches[ref] = search.after(self._searches.get(ref))
 
     def _decide(self, ref: PluginRef, asked: Suggestion | Proposal, evictor: DefaultEvictor) -> Verdict:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
@@ -283,6 +325,25 @@ class Arbiter:
         pod = staying[0] if self._pods.replaces[pods[position]] != NO_POD else pods[position]
         staying.remove(pod)
         if purpose:
-            reason = all_or_none(reason, ref.plugin, purpose)
+            reason = _all_or_none(reason, ref.plugin, purpose)
         refused = RefusedSuggestion(pod, int(self._state.node[pod]), ref, reason, purpose, tuple(staying))
         return self._refusals.setdefault(refused.key, refused)
+
+
+def _all_or_none(reason: Reason, plugin: str, purpose: str) -> Reason:
+    """The reason why one pod cannot move, and that therefore none of the proposal does."""
+    stage, code, message = reason
+    return stage, code, f"{message.removesuffix('.')}; so {plugin} does not {purpose}"
+
+
+def together(purpose: str, landings: Sequence[Landing]) -> Together:
+    """The proposal that some landings make up, with its certainty."""
+    known = [each.probability for each in landings if each.probability is not None]
+    if any(each.certainty is None for each in landings):
+        return Together(purpose, len(landings), None, None)
+    if len(known) < len(landings):
+        return Together(purpose, len(landings), Certainty.POSSIBLE, None)
+    probability = round(joint_probability(known), DIGITS)
+    if all(each.certainty == Certainty.CERTAIN for each in landings):
+        return Together(purpose, len(landings), Certainty.CERTAIN, probability)
+    return Together(purpose, len(landings), certainty_of(probability, is_known=True), probability)

@@ -6,8 +6,8 @@ stop the others. With fewer than two usable nodes nothing is done. Source: Desch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,17 +15,18 @@ from typing import NamedTuple
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.evictor import DefaultEvictor, Reason
-from restow.descheduling.framework import LandingCheck, Strategy, View
+from restow.descheduling.arbiter import Arbiter, Record, Searches
+from restow.descheduling.evictor import DefaultEvictor
+from restow.descheduling.framework import EarlierSearch, LandingCheck, Reason, Strategy, View
 from restow.descheduling.groups import HeldGroups, MovingGroups
 from restow.descheduling.limits import Limits, PriorEviction
-from restow.descheduling.namespace_opt_out import namespace_checks
+from restow.descheduling.machines import wants_migration
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
+from restow.descheduling.protections import namespace_checks
 from restow.descheduling.vetoes import Vetoes
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
@@ -85,16 +86,7 @@ def run_cycle(
     runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.UPSTREAM)
     arbiter = Arbiter(state, runner.limits(prior_evictions), EvictOnly(state, excluded_pods(cluster, excluded)))
     runner.run(arbiter)
-    return Cycle(arbiter.record(), state, runner.nodes, runner.labels, runner.missing())
-
-
-def limits_of(policy: Policy) -> Limits:
-    """The limits of a policy, unused."""
-    return Limits(
-        per_node=policy.max_no_of_pods_to_evict_per_node,
-        per_namespace=policy.max_no_of_pods_to_evict_per_namespace,
-        total=policy.max_no_of_pods_to_evict_total,
-    )
+    return runner.cycle(arbiter.record())
 
 
 @dataclass(slots=True, frozen=True)
@@ -106,15 +98,17 @@ class StrategyRunner:
     nodes: IntArray
     labels: LabelGroups
     vetoes: Vetoes
-    _policy: Policy
+    policy: Policy
     _strategies: Mapping[str, Strategy]
     _evictors: Sequence[DefaultEvictor]
     _fit: NodeFit
     _now: int
     _placement: Placement
-    _steering: SteeringMode
+    steering: SteeringMode
     #: The groups whose pods move together; None if groups stay, or are ignored.
     moving_groups: MovingGroups | None = None
+    #: What strategies have searched for in earlier plans.
+    searches: Searches = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -125,6 +119,7 @@ class StrategyRunner:
         *,
         placement: Placement,
         steering: SteeringMode = SteeringMode.NONE,
+        searches: Searches = MappingProxyType({}),
     ) -> StrategyRunner:
         """The strategies of a policy on a state; InputError as ``run_cycle``."""
         cluster = state.cluster
@@ -150,7 +145,19 @@ class StrategyRunner:
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
         return StrategyRunner(
-            state, nodes, labels, vetoes, policy, strategies, evictors, fit, now, placement, steering, moving
+            state,
+            nodes,
+            labels,
+            vetoes,
+            policy,
+            strategies,
+            evictors,
+            fit,
+            now,
+            placement,
+            steering,
+            moving,
+            searches,
         )
 
     def run(self, arbiter: Arbiter) -> None:
@@ -165,13 +172,14 @@ class StrategyRunner:
 
     def limits(self, prior_evictions: Iterable[PriorEviction]) -> Limits:
         """The limits of the policy, in which prior evictions are already counted."""
-        limits = limits_of(self._policy)
+        limits = Limits.of(self.policy)
         limits.spend(prior_evictions, self.state, [ref for ref, *_ in self.refs()])
         return limits
 
-    def missing(self) -> frozenset[str]:
-        """The kinds that the evictors need and that the input lacks."""
-        return frozenset(kind for each in self._evictors for kind in each.missing)
+    def cycle(self, record: Record, missed: Collection[str] = ()) -> Cycle:
+        """What was decided on the state as it is; ``missed`` are kinds that landing places depend on and the input lacks."""
+        missing = frozenset(kind for each in self._evictors for kind in each.missing).union(missed)
+        return Cycle(record, self.state, self.nodes, self.labels, missing)
 
     def bypassing(self, pod: int) -> StrategyRunner:
         """The strategies with evictors that protect every pod as before except this one."""
@@ -191,24 +199,29 @@ class StrategyRunner:
             state=self.state,
             nodes=self.nodes,
             now=self._now,
-            evictor=evictor,
+            passes_filter=evictor.passes_filter,
+            passes_pre_eviction=evictor.passes_pre_eviction,
             fit=self._fit,
             labels=self.labels,
-            collects_metrics=collects_kubernetes_metrics(self._policy),
-            usage=self._policy.restow.usage,
+            collects_metrics=collects_kubernetes_metrics(self.policy),
+            usage=self.policy.restow.usage,
             refuse=partial(arbiter.refuse, ref, evictor),
             note=partial(arbiter.note, ref),
+            report=partial(arbiter.report, ref),
+            earlier=self.searches.get(ref, EarlierSearch()),
+            keep=partial(arbiter.keep, ref),
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
             proves=self._placement == Placement.PROVE,
             closed=self.vetoes.closed,
-            chooses_targets=self._steering == SteeringMode.NOMINATE,
+            chooses_targets=self.steering == SteeringMode.NOMINATE,
+            migrates=partial(wants_migration, self.state.cluster, self.policy.restow),
         )
 
     def refs(self) -> Iterator[tuple[PluginRef, Profile, DefaultEvictor]]:
         """The strategies in the order in which they run, each with its profile and the profile's evictor."""
-        for number, _, ref in plugins_in_order(self._policy):
-            yield ref, self._policy.profiles[number], self._evictors[number]
+        for number, _, ref in plugins_in_order(self.policy):
+            yield ref, self.policy.profiles[number], self._evictors[number]
 
 
 def _groups(state: ClusterState, policy: Policy, nodes: IntArray) -> tuple[HeldGroups | None, MovingGroups | None]:

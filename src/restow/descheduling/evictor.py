@@ -16,20 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
+from restow.descheduling.framework import Reason
 from restow.descheduling.groups import HeldGroups
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.protections import Protection, everywhere, flagged, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
 from restow.policies.codes import RefusalCode, Stage
-
-#: Stage, code and message of a refusal.
-Reason = tuple[Stage, RefusalCode, str]
 
 #: Code and text for a pod that upstream leaves out without a log line.
 _ASKS_TO_STAY = (RefusalCode.PREFER_NO_EVICTION, "pod asks not to be evicted and noEvictionPolicy is Mandatory")

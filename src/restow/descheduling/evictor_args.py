@@ -24,15 +24,15 @@ DEFAULT_PROTECTIONS = ("PodsWithLocalStorage", "SystemCriticalPods", "FailedBare
 #: Protections that hold only if ``podProtections.extraEnabled`` names them, in upstream's order.
 EXTRA_PROTECTIONS = ("PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims")
 
-#: Deprecated switch of DefaultEvictor: its field, its key, and what replaces it.
-_DEPRECATED = (
-    ("evict_local_storage_pods", "evictLocalStoragePods", "defaultDisabled: [PodsWithLocalStorage]"),
-    ("evict_daemon_set_pods", "evictDaemonSetPods", "defaultDisabled: [DaemonSetPods]"),
-    ("evict_system_critical_pods", "evictSystemCriticalPods", "defaultDisabled: [SystemCriticalPods]"),
-    ("evict_failed_bare_pods", "evictFailedBarePods", "defaultDisabled: [FailedBarePods]"),
-    ("ignore_pvc_pods", "ignorePvcPods", "extraEnabled: [PodsWithPVC]"),
-    ("ignore_pods_without_pdb", "ignorePodsWithoutPDB", "extraEnabled: [PodsWithoutPDB]"),
-)
+#: Deprecated switches of DefaultEvictor by their fields: the key of each, and what replaces it.
+DEPRECATED = {
+    "evict_local_storage_pods": ("evictLocalStoragePods", "defaultDisabled: [PodsWithLocalStorage]"),
+    "evict_daemon_set_pods": ("evictDaemonSetPods", "defaultDisabled: [DaemonSetPods]"),
+    "evict_system_critical_pods": ("evictSystemCriticalPods", "defaultDisabled: [SystemCriticalPods]"),
+    "evict_failed_bare_pods": ("evictFailedBarePods", "defaultDisabled: [FailedBarePods]"),
+    "ignore_pvc_pods": ("ignorePvcPods", "extraEnabled: [PodsWithPVC]"),
+    "ignore_pods_without_pdb": ("ignorePodsWithoutPDB", "extraEnabled: [PodsWithoutPDB]"),
+}
 
 NoEvictionPolicy = Annotated[str, Meta(extra={"go": "defaultevictor.NoEvictionPolicy"})]
 #: A name of one of the protections.
@@ -89,19 +89,7 @@ class DefaultEvictorArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown
     ignore_pods_without_pdb: bool = field(default=False, name="ignorePodsWithoutPDB")
 
 
-def uses_deprecated_protections(args: DefaultEvictorArgs) -> bool:
-    """Whether one of the deprecated switches is on."""
-    return (
-        args.evict_local_storage_pods
-        or args.evict_daemon_set_pods
-        or args.evict_system_critical_pods
-        or args.evict_failed_bare_pods
-        or args.ignore_pvc_pods
-        or args.ignore_pods_without_pdb
-    )
-
-
-def validate_default_evictor(args: DefaultEvictorArgs) -> list[str]:
+def _validate(args: DefaultEvictorArgs) -> list[str]:
     """Upstream's validation texts, in upstream's order."""
     problems = []
     threshold = args.priority_threshold
@@ -110,7 +98,8 @@ def validate_default_evictor(args: DefaultEvictorArgs) -> list[str]:
     if args.no_eviction_policy not in {"", "Preferred", "Mandatory"}:
         problems.append('noEvictionPolicy accepts only ["Preferred" "Mandatory"] values')
     protections = args.pod_protections
-    if uses_deprecated_protections(args) and (protections.extra_enabled or protections.default_disabled):
+    uses_deprecated = any(getattr(args, name) for name in DEPRECATED)
+    if uses_deprecated and (protections.extra_enabled or protections.default_disabled):
         problems.append(
             "cannot use Deprecated fields alongside PodProtections.ExtraEnabled or PodProtections.DefaultDisabled"
         )
@@ -163,9 +152,9 @@ def construct_default_evictor(args: DefaultEvictorArgs) -> list[str]:
     return problems
 
 
-def lint_default_evictor(args: DefaultEvictorArgs) -> Iterator[Issue]:
+def _lint(args: DefaultEvictorArgs) -> Iterator[Issue]:
     """Yield the deprecated switches that are on, and the settings that have no effect."""
-    for name, key, replacement in _DEPRECATED:
+    for name, (key, replacement) in DEPRECATED.items():
         if getattr(args, name):
             yield Issue((key,), f"{key} is deprecated; write podProtections: {replacement}", "note")
     protections = args.pod_protections
@@ -198,9 +187,9 @@ SCHEMA = PluginSchema(
     name=DEFAULT_EVICTOR,
     extension_points=("filter", "preEvictionFilter"),
     args=DefaultEvictorArgs,
-    validate=validate_default_evictor,
+    validate=_validate,
     construct=construct_default_evictor,
-    lint=lint_default_evictor,
+    lint=_lint,
     renamed={
         "evictableNamespaces": "it is an argument of LowNodeUtilization and HighNodeUtilization; "
         "here write namespaceLabelSelector",

@@ -7,29 +7,33 @@ suggestions are already applied to the state when the verdict arrives. Moves tha
 
 It matters when the evictor's filters are asked, so each strategy asks them when upstream does. Most strategies filter while
 they *list* the pods of a node, before that node's first eviction: they call ``view.admissible`` and suggest the rest with
-``PendingFilters.NOTHING``. The others leave the filters to the arbiter, which records every refusal.
+``PendingFilters.NOTHING`` (``suggest_by_node`` is their loop). The others leave the filters to the arbiter, which records
+every refusal.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pods import NO_POD
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import NO_POD, Pods
 from restow.cluster.state import ClusterState
 from restow.kube.labels import selector_from
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
 from restow.policies.schema import PluginSchema
 
 if TYPE_CHECKING:
-    from restow.cluster.label_groups import LabelGroups
+    from restow.cluster.pod_classes import LabelGroups
     from restow.descheduling.node_fit import NodeFit
+    from restow.descheduling.plan import GoalResult
     from restow.descheduling.vetoes import ClosedNodes
     from restow.kube.objects import LabelSelector
     from restow.policies.arguments import Namespaces
@@ -42,6 +46,10 @@ class PendingFilters(enum.Enum):
     NOTHING = 0
     PRE_EVICTION = 1
     ALL = 2
+
+
+#: Stage, code and message of a refusal.
+Reason = tuple[Stage, RefusalCode, str]
 
 
 class Verdict(enum.Enum):
@@ -60,6 +68,8 @@ class Verdict(enum.Enum):
 
 #: Which of some nodes, by index, have what a strategy asks for on the state as it is, bool[len(nodes)].
 NodeTest = Callable[[IntArray], BoolArray]
+#: Which of some pods something is true of, bool[len(pods)].
+PodTest = Callable[[IntArray], BoolArray]
 #: What it costs to put a pod on each of some nodes, float64[len(nodes)]; a strategy prefers the least.
 NodeCost = Callable[[IntArray], npt.NDArray[np.float64]]
 
@@ -110,6 +120,19 @@ class StrategyError(Exception):
     """A strategy cannot work on this cluster (say, a node has no metrics); the plan continues without it."""
 
 
+class EarlierSearch(Struct, frozen=True):
+    """What a strategy that searches for all its moves together knows of the plans before, in this process."""
+
+    #: How many plans there were.
+    plans: int = 0
+    #: Where the last one wanted pods to go: names of nodes by uid. Pods that moved have another uid now.
+    places: Mapping[str, str] = {}
+
+    def after(self, other: EarlierSearch | None) -> EarlierSearch:
+        """Return this search with what another one of the same plan wanted before it."""
+        return self if other is None else EarlierSearch(self.plans, {**other.places, **self.places})
+
+
 class NodeClass(Struct, frozen=True):
     """The class that a strategy gives a node, by percentages of capacity."""
 
@@ -149,18 +172,6 @@ class Strategy(Struct, frozen=True):
     by_parts: bool = False
 
 
-class EvictionFilter(Protocol):
-    """The evictor of a profile as strategies see it, through the view."""
-
-    def passes_filter(self, pods: IntArray) -> BoolArray:
-        """Which of these pods pass Filter now."""
-        ...
-
-    def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
-        """Which of these pods pass PreEvictionFilter now."""
-        ...
-
-
 class View:
     """What a strategy may use: the cluster as it is now, and the filters of the evictor."""
 
@@ -170,18 +181,23 @@ class View:
         state: ClusterState,
         nodes: IntArray,
         now: int,
-        evictor: EvictionFilter,
+        passes_filter: PodTest,
+        passes_pre_eviction: PodTest,
         fit: NodeFit,
         labels: LabelGroups,
         collects_metrics: bool,
         usage: UsageSettings | None,
         refuse: Callable[[IntArray], None],
         note: Callable[[str], None],
+        report: Callable[[GoalResult], None],
+        earlier: EarlierSearch,
+        keep: Callable[[EarlierSearch], None],
         landing_of: Callable[[int], int],
         moved_from: Callable[[int], int],
         proves: bool,
         chooses_targets: bool,
         closed: ClosedNodes,
+        migrates: Callable[[int], bool],
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -205,18 +221,28 @@ class View:
         self.labels = labels
         #: Whether the policy has a metrics server asked for usage; without, metrics objects of the input do not count.
         self.collects_metrics = collects_metrics
-        #: How the results of queries are read; None: as upstream does.
+        #: How measured usage is read; None: as upstream does.
         self.usage = usage
-        self._evictor = evictor
+        #: Which of some pods pass Filter, and which PreEvictionFilter, of the profile's evictor now.
+        self._passes_filter = passes_filter
+        self._passes_pre_eviction = passes_pre_eviction
         self._refuse = refuse
         #: Takes the reason why the strategy finds nothing to do, one sentence for people.
         self.note = note
+        #: Takes how near the strategy has come to its goal, if it has one, at the end of each round.
+        self.report = report
+        #: What the strategy has searched for in earlier plans.
+        self.earlier = earlier
+        #: Takes what the next plan is to know of a search in this one.
+        self.keep = keep
         #: The node where the replacement of a pod that this strategy just moved has landed; negative if not known.
         self.landing_of = landing_of
         #: How many pods this strategy has moved from a node in this plan; more than 0 at first in later rounds only.
         self.moved_from = moved_from
         #: Whether the plan chooses where replacements land, and not the scheduler.
         self.chooses_targets = chooses_targets
+        #: Whether a pod runs a virtual machine that is to be migrated, and not evicted.
+        self.migrates = migrates
 
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
         """Existing pods of any phase on listed nodes that match a strategy's namespaces and labelSelector, bool[pod]."""
@@ -256,22 +282,22 @@ class View:
 
     def evictable(self, pods: IntArray) -> BoolArray:
         """Which pods pass the evictor's Filter now. Records no refusals: for strategies that only count evictable pods."""
-        return self._evictor.passes_filter(pods)
+        return self._passes_filter(pods)
 
     def passing(self, pods: IntArray) -> BoolArray:
         """Which pods pass Filter and PreEvictionFilter now. Records no refusals either."""
-        passing = self._evictor.passes_filter(pods).copy()
-        passing[passing] = self._evictor.passes_pre_eviction(pods[passing])
+        passing = self._passes_filter(pods).copy()
+        passing[passing] = self._passes_pre_eviction(pods[passing])
         return passing
 
     def removable(self, pods: IntArray) -> IntArray:
         """The candidates that pass Filter now. Each of the others is recorded as refused."""
-        return self._keep(pods, self._evictor.passes_filter(pods))
+        return self._keep(pods, self._passes_filter(pods))
 
     def admissible(self, pods: IntArray) -> IntArray:
         """The candidates that pass Filter and PreEvictionFilter now. Each of the others is recorded as refused."""
         removable = self.removable(pods)
-        return self._keep(removable, self._evictor.passes_pre_eviction(removable))
+        return self._keep(removable, self._passes_pre_eviction(removable))
 
     def counts_on(self, pods: IntArray, nodes: IntArray) -> IntArray:
         """How many of these pods and of their replacements are on each of some nodes now, int64[len(nodes)]."""
@@ -280,6 +306,10 @@ class View:
         on = self.state.node[rows[self.state.exists[rows]]]
         found: IntArray = np.bincount(on[on >= 0], minlength=len(self.is_listed))[nodes]
         return found
+
+    def moves_made(self) -> int:
+        """How many pods this strategy has moved from compared nodes in this plan, earlier rounds included."""
+        return sum(map(self.moved_from, self.compared.tolist()))
 
     def node_name(self, pod: int) -> str:
         """The name of the node a pod is on."""
@@ -299,3 +329,40 @@ class View:
         compiled = selector_from(selector)
         known = np.array([compiled.matches(labels) for labels in self.pods.tables.labels], dtype=bool)
         return known[self.pods.labels] if len(known) else np.zeros(0, dtype=bool)
+
+
+def _as_listed(pods: IntArray) -> IntArray:
+    return pods
+
+
+def suggest_by_node(
+    view: View,
+    reasons: Mapping[int, str],
+    constraint: PlacementConstraint,
+    listing: Callable[[IntArray], IntArray] = _as_listed,
+    accepts: Callable[[int, IntArray], BoolArray] | None = None,
+) -> Suggestions:
+    """Suggest the pods that have a reason, node by node.
+
+    ``listing`` drops or orders the pods of one node when it is their turn; ``accepts(pod, nodes)`` says which
+    nodes satisfy the strategy. A node whose limit is reached is left; the total limit ends the loop.
+    """
+    wanted = np.zeros(len(view.pods), dtype=bool)
+    wanted[list(reasons)] = True
+    for _, pods in view.by_node(wanted):
+        for pod in view.admissible(listing(pods)).tolist():
+            verdict = yield Suggestion(pod, reasons[pod], constraint, accepts=accepts and partial(accepts, pod))
+            if verdict is Verdict.TOTAL_LIMIT:
+                return
+            if verdict is Verdict.NODE_LIMIT:
+                break
+
+
+# No priority before any, then by priority, then BestEffort before Burstable before Guaranteed, then pods that would
+# rather stay (their annotation counts with any value) after the others; ties in canonical order. Source: Descheduler
+# 0.36, SortPodsBasedOnPriorityLowToHigh.
+def low_to_high(pods: Pods, chosen: IntArray) -> IntArray:
+    """The chosen pods in order of eviction."""
+    reluctant = (pods.flags[chosen] & Flag.PREFER_NO_EVICTION) != 0
+    keys = (reluctant, pods.qos[chosen], pods.priority[chosen], pods.has_priority[chosen])
+    return chosen[np.lexsort(keys)]

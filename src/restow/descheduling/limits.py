@@ -16,6 +16,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Verdict
 from restow.descheduling.placement import PluginRef
 from restow.policies.codes import RefusalCode
+from restow.policies.policy import Policy
 
 #: Verdict, stable code and upstream's text of a refusal.
 LimitRefusal = tuple[Verdict, RefusalCode, str]
@@ -61,6 +62,15 @@ class Limits:
     _in_namespace: Counter[int] = field(default_factory=Counter)
     _by_ref: Counter[tuple[int, int]] = field(default_factory=Counter)
     _all: int = 0
+
+    @staticmethod
+    def of(policy: Policy) -> Limits:
+        """The limits of a policy, unused."""
+        return Limits(
+            per_node=policy.max_no_of_pods_to_evict_per_node,
+            per_namespace=policy.max_no_of_pods_to_evict_per_namespace,
+            total=policy.max_no_of_pods_to_evict_total,
+        )
 
     def refusal(self, state: ClusterState, pod: int) -> LimitRefusal | None:
         """Which limit one more eviction would break."""

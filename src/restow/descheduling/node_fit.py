@@ -18,15 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.label_groups import LabelGroups
-from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS
-from restow.cluster.pod_classes import Aspect, columns_of, pod_classes
+from restow.cluster.node_matching import matches
+from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS, Nodes
+from restow.cluster.pod_classes import Aspect, LabelGroups, columns_of, pod_classes
 from restow.cluster.pod_columns import PodColumn, PodGroups, PodIndex, by_value
 from restow.cluster.pod_values import PlacementRules
 from restow.cluster.state import ClusterState
-from restow.descheduling.steering import OpenNodes
 from restow.kube.labels import selector_from
-from restow.kube.objects import PodAffinityTerm
+from restow.kube.node_selection import NodeSelection
+from restow.kube.objects import PodAffinityTerm, Toleration
+from restow.kube.taints import HARD_EFFECTS, all_tolerated
 
 #: The positions of these columns in a class.
 _RESOURCES, _TOLERATIONS, _RULES = map(columns_of(Aspect.NODE_FIT).index, ("resources", "tolerations", "rules"))
@@ -138,7 +139,10 @@ class NodeFit:
     @cached_property
     def _has_terms(self) -> PodColumn[np.bool_]:
         return by_value(
-            self._state.cluster.pods, "rules", "rules", lambda many: [_required_terms(rules) != () for rules in many]
+            self._state.cluster.pods,
+            "rules",
+            "rules",
+            lambda many: [required_anti_affinity(rules) != () for rules in many],
         )
 
     @cached_property
@@ -221,7 +225,7 @@ class NodeFit:
         """Nodes where a pod on that very node matches one of the pod's required anti-affinity terms."""
         cluster = self._state.cluster
         repels = np.zeros(len(cluster.nodes), dtype=bool)
-        for term in _required_terms(cluster.pods.tables.rules[cluster.pods.rules[pod]]):
+        for term in required_anti_affinity(cluster.pods.tables.rules[cluster.pods.rules[pod]]):
             carries_key = cluster.nodes.label_column(term.topology_key).codes != NO_LABEL
             try:
                 counterparts = self._counterparts(pod, term)
@@ -243,5 +247,31 @@ class NodeFit:
         return found[~np.isin(found, self._namesakes.of(pods.names[pod]))]
 
 
-def _required_terms(rules: PlacementRules) -> tuple[PodAffinityTerm, ...]:
+def required_anti_affinity(rules: PlacementRules) -> tuple[PodAffinityTerm, ...]:
+    """The terms of ``requiredDuringSchedulingIgnoredDuringExecution`` of a pod's own anti-affinity."""
     return (rules.pod_anti_affinity.required or ()) if rules.pod_anti_affinity else ()
+
+
+# Nothing else is checked: the node may be full, cordoned or not among those handed to strategies.
+class OpenNodes:
+    """Which nodes of one cluster are open to a pod; kept for further pods with the same rules."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._tolerated: dict[tuple[Toleration, ...], BoolArray] = {}
+        self._selected: dict[NodeSelection, BoolArray] = {}
+
+    def tolerated(self, tolerations: tuple[Toleration, ...]) -> BoolArray:
+        """Nodes whose NoSchedule and NoExecute taints are all tolerated, bool[node]."""
+        known = self._tolerated.get(tolerations)
+        if known is None:
+            sets = [all_tolerated(tolerations, taints, HARD_EFFECTS) for taints in self._nodes.lasting_taint_sets()]
+            known = self._tolerated[tolerations] = np.array(sets, dtype=bool)[self._nodes.taints]
+        return known
+
+    def selected(self, selection: NodeSelection) -> BoolArray:
+        """Nodes that match node selector and required affinity, bool[node]."""
+        known = self._selected.get(selection)
+        if known is None:
+            known = self._selected[selection] = matches(selection, self._nodes)
+        return known

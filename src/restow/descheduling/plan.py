@@ -1,20 +1,22 @@
 """The plan: what moves, what stays and why, as people and programs read it.
 
-These structs *are* the JSON schema of ``restow plan -o json``. They hold names, never indices, so a
-plan can be stored, compared and rendered without the cluster it was made from.
+These structs *are* the JSON schema of ``restow plan -o json``. They hold names, never indices, so a plan can be stored,
+compared and rendered without the cluster it was made from.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from restow.policies.codes import (
     Certainty,
     Placement,
     PlacementConstraint,
     RefusalCode,
+    ReplacementMode,
     Stage,
     SteeringMode,
     TargetKind,
@@ -24,6 +26,13 @@ API_VERSION = "restow.dev/v1alpha1"
 
 #: How the remark on a strategy begins that a profile configures and that never runs.
 NOT_ENABLED = "configured, but not enabled"
+
+
+#: The effect of the taint with which nodes are fenced.
+FENCE_EFFECTS: Final[Mapping[SteeringMode, str]] = {
+    SteeringMode.FENCE: "NoSchedule",
+    SteeringMode.PREFER: "PreferNoSchedule",
+}
 
 
 class PodRef(Struct, frozen=True):
@@ -92,6 +101,20 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     #: Why the replacement may request something else than was proven, so that the move is likely at most; absent where
     #: it is known what the controller creates.
     caveat: str | UnsetType = UNSET
+    #: What comes before the pod goes: its replacement, or what holds the place of that; absent where the pod is just evicted.
+    replacement: ReplacementMode | UnsetType = UNSET
+    #: Whether the pod is evicted where its replacement cannot come first; absent where it stays, or is evicted anyway.
+    evicts_instead: bool | UnsetType = field(name="evictsInstead", default=UNSET)
+
+    @property
+    def mode(self) -> ReplacementMode:
+        """How the pod is replaced."""
+        return ReplacementMode.EVICT if self.replacement is UNSET else self.replacement
+
+    @property
+    def is_replaced_first(self) -> bool:
+        """Whether the replacement comes before the pod goes."""
+        return self.mode not in (ReplacementMode.EVICT, ReplacementMode.RESERVE)
 
 
 class RefusedProposal(Struct, frozen=True, rename="camel"):
@@ -136,6 +159,44 @@ class Remark(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.profile}/{self.plugin}: {self.message}"
+
+
+class GoalResult(Struct, frozen=True, rename="camel"):
+    """How near a plan comes to the goal of a strategy; the least value is the best."""
+
+    goal: str
+    unit: str
+    before: float
+    after: float
+    #: A value that no plan within the budget can be below; null if none is known.
+    bound: float | None = None
+    #: Whether it is proven that no plan is better.
+    optimal: bool = False
+    #: Whether it is proven that no plan comes as far with fewer moves; a pod that would rather stay counts as four.
+    fewest_moves: bool = False
+    #: What holds the rest back, for people.
+    held_back: tuple[str, ...] = ()
+    #: The nodes that are in use no more after the plan, those first that it is best to remove first.
+    emptied: tuple[str, ...] = ()
+    #: From what usage the value is and how old that is, for people; empty if it is from requests.
+    usage: str = ""
+    profile: str = ""
+    plugin: str = ""
+
+    def ending_at(self, after: float) -> GoalResult:
+        """The result with another value after the moves.
+
+        A plan can be below its bound where a pod landed in spite of a rule that is stricter in the search than it is:
+        the bound is none then.
+        """
+        broken = self.bound is not None and after < self.bound - _EXACT
+        bound = None if broken else self.bound
+        optimal = bound is not None and after <= bound + _EXACT
+        return structs.replace(self, after=after, bound=bound, optimal=optimal)
+
+
+#: Values that differ by less are equal.
+_EXACT: Final = 1e-6
 
 
 class ResourceLoad(Struct, frozen=True):
@@ -240,6 +301,8 @@ class PlanDocument(Struct, frozen=True, rename="camel"):
     scheduler_configuration: dict[str, Any] | None = None
     fence: Fenced | None = None
     usage: tuple[MeasuredUsage, ...] = ()
+    #: Of the strategies that have a goal.
+    goals: tuple[GoalResult, ...] = ()
     api_version: str = API_VERSION
     kind: str = "Plan"
 
@@ -256,3 +319,14 @@ class NodeLoad(Struct, frozen=True):
     resources: dict[str, tuple[int, int, int]]
     pods_before: int
     pods_after: int
+
+
+def target_kind(move: Move) -> TargetKind | None:
+    """How sure it is on which node the replacement lands; None in ``upstream`` placement, which does not predict it."""
+    if move.certainty is None:
+        return None
+    if move.target is None:
+        return TargetKind.NONE
+    if move.steering is not None:
+        return TargetKind.STEERED
+    return TargetKind.OPEN if move.candidate_count > 1 else TargetKind.CERTAIN

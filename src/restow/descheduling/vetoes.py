@@ -3,14 +3,20 @@
 Karpenter, the cluster autoscaler and KubeVirt have annotations and labels of their own with which people protect pods.
 The Descheduler ignores them all; a proven plan counts them, unless the policy's ``restow.vetoes`` says otherwise. A veto only
 ever protects: none lifts a protection of the policy, and no annotation of a pod overrides one.
+
+A virtual machine of KubeVirt runs in a pod of its own, its launcher. While it migrates it has two, and evicting either may
+end it. The launchers alone show a migration; VirtualMachineInstanceMigrations, if the input has them, also show those that
+have not made a launcher yet, and when one ended. An object that cannot be read counts for all machines of its namespace.
+Source: KubeVirt 1.7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,24 +24,31 @@ from restow.cluster.closed_nodes import is_virtual, leaving_nodes, leaving_taint
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodeRow, Nodes
 from restow.cluster.pod_columns import PodColumn, by_value
-from restow.cluster.pod_values import ALWAYS, NO_TIME, OVER
+from restow.cluster.pod_values import ALWAYS, NO_TIME, OVER, PodNow
 from restow.cluster.pods import Pods
-from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import ClusterSnapshot
-from restow.descheduling.container_states import elapsed_since
+from restow.cluster.snapshot import ClusterSnapshot, Key
+from restow.descheduling.pod_criteria import elapsed_since
 from restow.descheduling.protections import Protection
-from restow.descheduling.virtual_machines import is_launcher, is_migrating, just_migrated, migrating
 from restow.kube.duration import format_duration
+from restow.kube.objects import VirtualMachineInstanceMigration
+from restow.kube.timestamps import nearest_time
 from restow.policies.codes import RefusalCode
 from restow.policies.policy import VetoSettings
 
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_VOLUMES: Final = f"{SAFE_TO_EVICT}-local-volumes"
-IN_PROGRESS: Final = "descheduler.alpha.kubernetes.io/eviction-in-progress"
+
+_MIGRATION: Final = "VirtualMachineInstanceMigration"
+_MACHINE: Final = "VirtualMachineInstance"
+#: Labels of launchers: what it is, the uid of its machine, and the migration that made it.
+_ROLE, _LAUNCHER = "kubevirt.io", "virt-launcher"
+_MACHINE_UID, _MIGRATION_UID = "kubevirt.io/created-by", "kubevirt.io/migrationJobUID"
+#: Phases of migrations that are over.
+_SUCCEEDED, _FAILED = "Succeeded", "Failed"
 
 #: The message for each code.
-MESSAGES: Final[Mapping[RefusalCode, str]] = {
+_MESSAGES: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.DO_NOT_DISRUPT: f"its annotation {DO_NOT_DISRUPT} forbids it",
     RefusalCode.NODE_DO_NOT_DISRUPT: f'the annotation {DO_NOT_DISRUPT}: "true" of its node forbids it',
     RefusalCode.NOT_SAFE_TO_EVICT: f'its annotation {SAFE_TO_EVICT}: "false" forbids it',
@@ -92,7 +105,7 @@ class Vetoes:
     def of(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Vetoes:
         """What these settings count, at a time (nanoseconds since the epoch)."""
         return Vetoes(
-            veto_checks(settings, cluster, now),
+            _veto_checks(settings, cluster, now),
             ClosedNodes.of(cluster.nodes, settings),
             partial(is_launcher, cluster.pods) if settings.kube_virt else _never,
         )
@@ -103,7 +116,7 @@ class Vetoes:
         return Vetoes((), ClosedNodes.none(cluster.nodes), _never)
 
 
-def veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> tuple[Protection, ...]:
+def _veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> tuple[Protection, ...]:
     """Return the checks of pods at a time (nanoseconds since the epoch), those that no pod of the cluster can fail left out.
 
     No pod that is over fails one: as for Karpenter and the autoscaler, there is nothing left to disturb.
@@ -129,20 +142,20 @@ def veto_now(settings: VetoSettings, pod: PodNow, pods_of: Callable[[str], Itera
     if int(pod.phase) in OVER:
         return None
     if settings.karpenter and _is_kept(pod, now):
-        return MESSAGES[RefusalCode.DO_NOT_DISRUPT]
+        return _MESSAGES[RefusalCode.DO_NOT_DISRUPT]
     if settings.cluster_autoscaler and pod.vetoes.unsafe_to_evict:
-        return MESSAGES[RefusalCode.NOT_SAFE_TO_EVICT]
+        return _MESSAGES[RefusalCode.NOT_SAFE_TO_EVICT]
     if settings.cluster_autoscaler and pod.vetoes.unsafe_volumes:
-        return MESSAGES[RefusalCode.UNSAFE_LOCAL_VOLUMES]
-    if settings.kube_virt and (pod.vetoes.eviction_in_progress or is_migrating(pod, pods_of)):
-        return MESSAGES[RefusalCode.MIGRATION_IN_PROGRESS]
+        return _MESSAGES[RefusalCode.UNSAFE_LOCAL_VOLUMES]
+    if settings.kube_virt and (pod.vetoes.eviction_in_progress or _is_migrating(pod, pods_of)):
+        return _MESSAGES[RefusalCode.MIGRATION_IN_PROGRESS]
     return None
 
 
 def node_veto_now(settings: VetoSettings, node: NodeRow | None) -> str | None:
     """Return why all pods of a node must stay as it is now; None if nothing forbids it, or there is no such node."""
     is_kept = settings.karpenter and node is not None and node.do_not_disrupt
-    return MESSAGES[RefusalCode.NODE_DO_NOT_DISRUPT] if is_kept else None
+    return _MESSAGES[RefusalCode.NODE_DO_NOT_DISRUPT] if is_kept else None
 
 
 def closed_now(settings: VetoSettings, node: NodeRow | None) -> str | None:
@@ -166,7 +179,7 @@ def _annotated(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> It
 
 
 def _check(code: RefusalCode, fails: PodColumn[np.bool_]) -> Protection:
-    return Protection(code, MESSAGES[code], fails)
+    return Protection(code, _MESSAGES[code], fails)
 
 
 def _vetoing(pods: Pods, name: str) -> PodColumn[np.bool_]:
@@ -196,10 +209,103 @@ def _on_kept_nodes(cluster: ClusterSnapshot, rows: IntArray) -> BoolArray:
 def _migrating(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Iterator[Protection]:
     if not settings.kube_virt:
         return
-    busy, asked = migrating(cluster), _vetoing(cluster.pods, "eviction_in_progress")
+    busy, asked = _being_migrated(cluster), _vetoing(cluster.pods, "eviction_in_progress")
     yield _check(
         RefusalCode.MIGRATION_IN_PROGRESS, PodColumn(cluster.pods, lambda rows: busy.of(rows) | asked.of(rows))
     )
     rest = settings.migration_cool_down
     message = f"its virtual machine was migrated less than {format_duration(rest)} ago, or less time ago than that took"
-    yield Protection(RefusalCode.MIGRATION_COOL_DOWN, message, just_migrated(cluster, rest, now))
+    yield Protection(RefusalCode.MIGRATION_COOL_DOWN, message, _just_migrated(cluster, rest, now))
+
+
+def is_launcher(pods: Pods, pod: int) -> bool:
+    """Whether a pod runs a virtual machine. KubeVirt migrates it to any node but its own."""
+    return _has_role(pods.tables.labels[pods.labels[pod]])
+
+
+def _being_migrated(cluster: ClusterSnapshot) -> PodColumn[np.bool_]:
+    """Return which pods run a machine that is being migrated."""
+    twice = _with_two_launchers(cluster)
+    doubled = _labelled(cluster.pods, lambda labels: _has_role(labels) and labels.get(_MACHINE_UID) in twice)
+    known = _of_machines(cluster, {_machine(each) for each in _migrations(cluster) if _is_under_way(each)})
+    return PodColumn(cluster.pods, lambda rows: doubled.of(rows) | known.of(rows))
+
+
+def _just_migrated(cluster: ClusterSnapshot, cool_down: int, now: int) -> PodColumn[np.bool_]:
+    """Return which pods run a machine whose migration ended less than ``cool_down`` before ``now``, or than it took.
+
+    Both are in nanoseconds. Where the end is not known, it is when the pod started that the migration made.
+    """
+    pods, resting = cluster.pods, {_machine(each) for each in _migrations(cluster) if _rests(each, cool_down, now)}
+    known = _of_machines(cluster, resting)
+    made = _labelled(pods, lambda labels: _has_role(labels) and _MIGRATION_UID in labels)
+    return PodColumn(pods, lambda rows: known.of(rows) | (made.of(rows) & (pods.started[rows] > now - cool_down)))
+
+
+def _is_migrating(pod: PodNow, pods_of: Callable[[str], Iterable[PodNow]]) -> bool:
+    """Whether a pod runs a machine that has another pod which is not over; ``pods_of`` returns the pods of an owner's uid."""
+    machines = (each.uid for each in pod.owners if each.kind == _MACHINE)
+    return any(each.uid != pod.uid and int(each.phase) not in OVER for machine in machines for each in pods_of(machine))
+
+
+def _labelled(pods: Pods, holds: Callable[[Any], bool]) -> PodColumn[np.bool_]:
+    return by_value(pods, "labels", "labels", lambda many: [holds(each) for each in many])
+
+
+def _has_role(labels: Any) -> bool:
+    return bool(labels.get(_ROLE) == _LAUNCHER)
+
+
+def _with_two_launchers(cluster: ClusterSnapshot) -> frozenset[str]:
+    """The uids of machines with several pods that are not over."""
+    pods = cluster.pods
+    living = pods.labels[pods.read() & ~pods.terminal]
+    counts = np.bincount(living, minlength=len(pods.tables.labels)).tolist()
+    machines: Counter[str] = Counter()
+    for labels, count in zip(pods.tables.labels, counts, strict=True):
+        if count and _has_role(labels) and _MACHINE_UID in labels:
+            machines[labels[_MACHINE_UID]] += count
+    return frozenset(machine for machine, count in machines.items() if count > 1)
+
+
+def _migrations(cluster: ClusterSnapshot) -> Sequence[VirtualMachineInstanceMigration]:
+    return tuple(cluster.kind(_MIGRATION).values())
+
+
+def _machine(migration: VirtualMachineInstanceMigration) -> Key:
+    """The machine by namespace and name; all of a namespace where the name is empty."""
+    return migration.metadata.namespace, migration.spec.vmi_name
+
+
+def _is_under_way(migration: VirtualMachineInstanceMigration) -> bool:
+    return migration.status.phase not in (_SUCCEEDED, _FAILED)
+
+
+def _rests(migration: VirtualMachineInstanceMigration, cool_down: int, now: int) -> bool:
+    """Whether a migration has succeeded, and that was not long ago."""
+    state = migration.status.migration_state
+    if migration.status.phase != _SUCCEEDED or state is None or state.end_timestamp is None:
+        return False
+    end = nearest_time(state.end_timestamp)
+    took = end - nearest_time(state.start_timestamp) if state.start_timestamp is not None else 0
+    return now - end < max(cool_down, took)
+
+
+def _of_machines(cluster: ClusterSnapshot, machines: set[Key]) -> PodColumn[np.bool_]:
+    """Which pods run one of some machines."""
+    pods, running = cluster.pods, _labelled(cluster.pods, _has_role)
+
+    def compute(rows: IntArray) -> BoolArray:
+        found = running.of(rows) if machines else np.zeros(len(rows), dtype=bool)
+        found = found.copy()
+        found[found] = [_runs(pods, pod, machines) for pod in rows[found].tolist()]
+        return found
+
+    return PodColumn(pods, compute)
+
+
+def _runs(pods: Pods, pod: int, machines: set[Key]) -> bool:
+    """Whether a launcher runs one of some machines."""
+    namespace, owners = pods.tables.namespaces[pods.namespace[pod]], pods.tables.owners[pods.owners[pod]]
+    names = [each.name for each in owners if each.kind == _MACHINE]
+    return (namespace, "") in machines or any((namespace, name) in machines for name in names)

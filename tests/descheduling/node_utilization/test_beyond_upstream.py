@@ -11,15 +11,15 @@ import pytest
 from builders import HOSTNAME, Object, a_node, a_pod, node_metrics, pod_metrics, pods_on, std_node
 from builders import NOW as NOW_TEXT
 from descheduling.harness import a_cluster, a_policy, cycle
-from descheduling.proven import TOLD, read_policy
+from proving.proven import TOLD, read_policy
 from restow.cluster.usage_samples import QueryResult, UsageQuery, query_result
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.explaining.nodes import explain_node
-from restow.descheduling.explaining.what_if import Setting
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
+from restow.explaining.answers import explain_node
+from restow.explaining.what_if import Setting
 from restow.kube.timestamps import parse_time
-from restow.reporting.explain_node import node_sections
+from restow.proving.search import prove_cycle
+from restow.reporting.explain_table import node_sections
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 QUERY = "load"
@@ -83,7 +83,7 @@ class TestPercentile:
         done = decided(told({"n1": HOT, "n2": CALM, "n3": CALM}, age=45.0), {"percentile": 95})
         [move] = done.record.evictions
         assert move.reason == (
-            "n1 at MetricResource 90 % (p95 over 1h0m0s of Prometheus load, 60 samples, the newest 45 s old), target 50 %"
+            "n1 at MetricResource 90 % (p95 over 1h of Prometheus load, 60 samples, the newest 45 s old), target 50 %"
         )
 
 
@@ -198,7 +198,7 @@ class TestProof:
         explanation = explain_node(self.setting(usage={"percentile": 90}), 0)
         [view] = explanation.strategies
         assert (view.before, view.gives) == ("over", True)
-        assert view.origin == "p90 over 1h0m0s of Prometheus load, 60 samples, the newest 0 s old"
+        assert view.origin == "p90 over 1h of Prometheus load, 60 samples, the newest 0 s old"
         told = "\n".join(line.plain for lines in node_sections(explanation, 200) for line in lines)
         assert f"MetricResource 90 %, {view.origin} (thresholds 30 % and 50 %)" in told
 

@@ -15,16 +15,15 @@ from msgspec import structs
 from builders import NOW, Object, a_node, ago, node_metrics, pod_metrics, std_node
 from builders import a_pod as built
 from descheduling.harness import a_cluster, a_policy
-from descheduling.proven import TOLD, read_policy
+from proving.proven import TOLD, read_policy
 from restow.cluster.snapshot import ClusterSnapshot
-from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import UsageQuery, query_result
-from restow.descheduling.node_utilization.capacity import capacities, ceilings, percentages, total
-from restow.descheduling.proving import prove_cycle
+from restow.cluster.usage_samples import UsageChange, UsageQuery, query_result
+from restow.descheduling.node_utilization.usage import capacities, ceilings, percentages, total
 from restow.descheduling.registry import strategies
 from restow.kube.duration import MINUTE, SECOND
 from restow.kube.timestamps import parse_time
 from restow.policies.policy import Policy, UsageSettings
+from restow.proving.search import prove_cycle
 
 MILLI, UNIT = 10**6, 10**9
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.descheduling.node_utilization.headroom import Fullness, Headroom
+from restow.descheduling.node_utilization.thresholds import Fullness, Headroom
 from restow.descheduling.node_utilization.usage import Usage
 
 NAMES = ("cpu", "memory")

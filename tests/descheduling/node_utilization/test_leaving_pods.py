@@ -7,7 +7,7 @@ import pytest
 from builders import NOW, Object, std_node
 from builders import a_pod as built
 from descheduling.harness import cycle
-from descheduling.proven import proven
+from proving.proven import proven
 from restow.descheduling.cycle import Cycle
 
 LIMITS = {"thresholds": {"cpu": 30}, "targetThresholds": {"cpu": 50}}

@@ -21,7 +21,7 @@ from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 from restow.reporting.html.page import render_html
 from restow.reporting.json import document
-from restow.reporting.wide import print_wide
+from restow.reporting.table import print_wide
 
 QUERY = "<b>load</b>"
 USAGE = MeasuredUsage("Prometheus", QUERY, 90.0, "", (MeasuredNode("n1", 0.9512, 12.0, 240),))

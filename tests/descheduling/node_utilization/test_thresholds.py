@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.descheduling.node_utilization.capacity import Percentages
 from restow.descheduling.node_utilization.thresholds import Rule, around, classify, is_above, is_below, mean
+from restow.descheduling.node_utilization.usage import Percentages
 
 
 def load(cpu: float, memory: float) -> Percentages:

@@ -28,10 +28,10 @@ from builders import (
     pods_on,
     std_node,
 )
-from descheduling.explained import explained, node_explained
 from descheduling.harness import a_policy, cycle, evictions
-from descheduling.proven import TOLD, landings, moved, plans, prove, reasons
+from explaining.explained import explained, node_explained
 from oracle.moving_cases import a_moving_case
+from proving.proven import TOLD, landings, moved, plans, prove, reasons
 from restow.cluster.pod_values import Flag
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.protections import of_daemon_sets

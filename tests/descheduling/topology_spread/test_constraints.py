@@ -9,7 +9,7 @@ import pytest
 
 from builders import Object, a_pod, selector, spread, tc
 from descheduling.harness import a_cluster
-from restow.descheduling.topology_spread.constraints import SpreadConstraint, spread_constraints
+from restow.descheduling.topology_spread import SpreadConstraint, spread_constraints
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.descheduling.topology_spread.domains import surrenders
+from restow.descheduling.topology_spread import surrenders
 
 
 def literal(sizes: list[int], max_skew: int) -> list[int]:

@@ -2,34 +2,49 @@
 
 As upstream reads it, the newest sample of every listed node counts, and one that is missing or out of range keeps the
 strategy from working. With ``restow.usage`` in the policy a figure may be a percentile of a window, and a node without
-enough fresh samples is unknown: it neither gives pods nor counts as able to take them. Source: Descheduler 0.36, the
-usage clients of plugins/nodeutilization.
+enough fresh samples is unknown: it neither gives pods nor counts as able to take them. Only queries have a history, so only
+here nodes can be held back that are not overused for long, or whose usage falls anyway. Source: Descheduler 0.36, the usage
+clients of plugins/nodeutilization.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import Literal
 
 import numpy as np
 
-from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot
-from restow.cluster.usage import Amounts, age_text, container_usage, pod_metrics
-from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import NO_USAGE, Figure, NodeSamples, QueryResult, UsageQuery, figure_of, no_client
+from restow.cluster.usage_samples import (
+    NO_USAGE,
+    Figure,
+    NodeSamples,
+    QueryResult,
+    UsageQuery,
+    falls_to,
+    no_client,
+)
 from restow.descheduling.framework import StrategyError, View
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, add_unseen, step
-from restow.descheduling.node_utilization.usage import PodUsage, Usage
+from restow.descheduling.node_utilization.figures import figure_by, in_words, share_unseen
+from restow.descheduling.node_utilization.usage import (
+    METRIC_RESOURCE,
+    Percentages,
+    PodUsage,
+    Usage,
+    add_unseen,
+    move_along,
+    step,
+)
 from restow.descheduling.plan import MeasuredNode, MeasuredUsage
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
 from restow.kube.quantity import NANO_PER_UNIT
 from restow.plain_text import some
 from restow.policies.policy import Policy, UsageSettings
-from restow.policies.usage_section import queries_of
+from restow.policies.usage import queries_of
+from restow.usage.measured import Amounts, container_usage, pod_metrics
 
 
 def result_of(view: View, query: UsageQuery) -> QueryResult:
@@ -55,7 +70,7 @@ def queried(view: View, query: UsageQuery) -> Usage:
         for node, name in _listed(view)
         if name in figures
     }
-    add_unseen(view, by_node, partial(_share_unseen, figures, result.at, settings))
+    add_unseen(view, by_node, partial(share_unseen, settings, figures, result.at))
     origins = {node: origin(query, figures[name], settings) for node, name in _listed(view) if name in figures}
     of_pod = None if settings is None or settings.per_pod is None else _shares_of(view, settings.per_pod, by_node)
     return Usage((METRIC_RESOURCE,), by_node, of_pod, origins)
@@ -68,7 +83,7 @@ def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[s
     for series in result.samples:
         if not series.node:
             raise StrategyError(f"{NO_USAGE}: the collected metrics sample is missing 'instance' key")
-        figure = _newest(series, result.at) if settings is None else _figure(series, result.at, settings)
+        figure = _newest(series, result.at) if settings is None else figure_by(settings, series, result.at)
         if figure is None:
             continue
         _check_share(series.node, _newest_values(series) if settings is None else [figure.value])
@@ -78,11 +93,7 @@ def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[s
 
 def origin(query: UsageQuery, figure: Figure, settings: UsageSettings | None) -> str:
     """Where a figure comes from and how old it is, for people."""
-    asked = f"{query.source} {excerpt(' '.join(query.text.split()))}"
-    if settings is None or settings.percentile is None:
-        return f"{asked}, {age_text(figure.age)}"
-    window = format_duration(settings.window)
-    return f"p{settings.percentile:g} over {window} of {asked}, {figure.samples} samples, the newest {age_text(figure.age)}"
+    return in_words(settings, f"{query.source} {excerpt(' '.join(query.text.split()))}", figure)
 
 
 def whole_percents(share: float) -> int:
@@ -107,28 +118,6 @@ def _newest_values(series: NodeSamples) -> list[float]:
 
 def _newest(series: NodeSamples, at: float) -> Figure:
     return Figure(float(series.values[-1]), max(0.0, at - float(series.times[-1])), 1)
-
-
-def _figure(series: NodeSamples, at: float, settings: UsageSettings) -> Figure | None:
-    """The figure of a node; None if its samples are too few, too old, or from several series."""
-    if (series.times[1:] == series.times[:-1]).any():
-        return None
-    window = settings.window if settings.percentile is not None or settings.min_samples > 1 else settings.max_age
-    figure = figure_of(series, at, percentile=settings.percentile, window=window / SECOND)
-    if figure is None or figure.samples < settings.min_samples or figure.age > settings.max_age / SECOND:
-        return None
-    return figure
-
-
-def _share_unseen(
-    figures: Mapping[str, Figure], at: float, settings: UsageSettings | None, change: UsageChange
-) -> float:
-    """A figure includes a change once there is a later sample; a percentile, once there are enough later samples."""
-    since = at - change.at / SECOND
-    if settings is None or settings.percentile is None:
-        return float(since <= figures[change.node].age)
-    share = settings.percentile / 100
-    return float(since < settings.window / SECOND * (1 - share if change.is_arrival else share))
 
 
 def _listed(view: View) -> Iterator[tuple[int, str]]:
@@ -182,7 +171,7 @@ def _shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int
             return None
         return {METRIC_RESOURCE: reported[node] * amounts[original] // total}
 
-    _move_along(view, by_node, of_pod)
+    move_along(view, by_node, of_pod)
     return of_pod
 
 
@@ -201,17 +190,6 @@ def _measured(view: View, resource: str, pod: int) -> int | None:
     if metrics is None:
         return None
     return sum(container_usage(each).get(resource, 0) for each in metrics.containers or ())
-
-
-def _move_along(view: View, by_node: Mapping[int, Amounts], of_pod: PodUsage) -> None:
-    state, pods = view.state, view.pods
-    for replacement in pods.where(state.exists & (pods.replaces != NO_POD) & (state.node >= 0)).tolist():
-        used = of_pod(replacement)
-        if used is None:
-            continue
-        for node, sign in ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1)):
-            if node in by_node:
-                by_node[node][METRIC_RESOURCE] += sign * used[METRIC_RESOURCE]
 
 
 def measured_usage(cluster: ClusterSnapshot, policy: Policy) -> tuple[MeasuredUsage, ...]:
@@ -242,3 +220,63 @@ def _nodes(result: QueryResult, settings: UsageSettings | None, cluster: Cluster
         if name in figures:
             figure = figures[name]
             yield MeasuredNode(name, round(figure.value, 4), round(figure.age, 1), figure.samples)
+
+
+#: Finds the overused ones among some nodes, by their percentages.
+Overused = Callable[[Mapping[str, Percentages]], Iterable[str]]
+
+
+# Both guards need more than one figure of a node: earlier figures, which are compared with the same thresholds, and the
+# trend come from the samples of a query. Requests and metrics.k8s.io have no history, so neither guard applies to them.
+def held_back(view: View, query: UsageQuery, over: Sequence[int], target: float, overused: Overused) -> list[int]:
+    """The overused nodes that give up pods; the view notes why the others do not."""
+    settings = view.usage
+    if settings is None:
+        return list(over)
+    result = result_of(view, query)
+    names = {view.state.cluster.nodes.names[node]: node for node in over}
+    lasting = _lasting(result, settings, names, overused)
+    _note(view, names.keys() - lasting, _too_short(result, settings))
+    falling = _falling(result, settings, lasting, target)
+    _note(view, falling, f"falling: it will be at its target within {format_duration(settings.trend_guard)}")
+    return [node for name, node in names.items() if name in lasting and name not in falling]
+
+
+def _lasting(result: QueryResult, settings: UsageSettings, names: Iterable[str], overused: Overused) -> set[str]:
+    """The nodes that are overused now and were in as many of the last cycles as the policy requires."""
+    times = dict.fromkeys(names, 1)
+    for earlier in result.earlier[: settings.cycles_in_all - 1]:
+        for name in times.keys() & set(_overused_then(earlier, settings, overused)):
+            times[name] += 1
+    return {name for name, count in times.items() if count >= settings.cycles}
+
+
+def _overused_then(earlier: QueryResult, settings: UsageSettings, overused: Overused) -> Iterable[str]:
+    try:
+        figures = figures_of(earlier, settings)
+    except StrategyError:
+        return ()
+    return overused({name: {METRIC_RESOURCE: float(whole_percents(each.value))} for name, each in figures.items()})
+
+
+def _too_short(result: QueryResult, settings: UsageSettings) -> str:
+    known = min(len(result.earlier) + 1, settings.cycles_in_all)
+    return f"overused in fewer than {settings.cycles} of the last {settings.cycles_in_all} cycles ({known} known)"
+
+
+def _falling(result: QueryResult, settings: UsageSettings, names: set[str], target: float) -> set[str]:
+    """The nodes whose usage will soon be at the target if it continues to fall."""
+    if not settings.trend_guard:
+        return set()
+    falling = set()
+    for series in result.samples:
+        end = falls_to(series, result.at, settings.trend_guard / SECOND) if series.node in names else None
+        if end is not None and end * 100 <= target:
+            falling.add(series.node)
+    return falling
+
+
+def _note(view: View, names: Iterable[str], why: str) -> None:
+    held = sorted(names)
+    if held:
+        view.note(f"{some(held, 1)} keep{'s' if len(held) == 1 else ''} all pods: {why}")

@@ -1,37 +1,112 @@
-"""Where usage comes from: what pods request, or what metrics say; ``queried`` has the usage of a query.
+"""How full a node is: what it can hold, what is used of that by requests or by metrics, and percentages of both.
 
-Each source gives the same ``Usage``, taken once at the start: the strategies lower it as pods go. Source: Descheduler
-0.36, the usage clients of plugins/nodeutilization.
+Each source gives the same ``Usage``, taken once at the start: the strategies lower it as pods go (``queried`` has the usage
+of a query). Amounts are exact integers in nano-units. Percentages are floats, computed from milli-CPUs and whole units in
+the order of operations that upstream uses, because a node exactly at a threshold must fall on the same side of it.
+Source: Descheduler 0.36, plugins/nodeutilization and its usage clients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
+from restow.cluster.nodes import Nodes
 from restow.cluster.pods import NO_POD
-from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
-from restow.cluster.usage import (
-    Amounts,
-    age_text,
-    container_usage,
-    node_usage,
-    pod_metrics,
-    share_before,
-    source_of,
-    time_of,
-)
-from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import NO_USAGE
-from restow.descheduling.framework import StrategyError, View
-from restow.descheduling.node_utilization.capacity import add_unseen, step
-from restow.kube.duration import SECOND
-from restow.kube.quantity import NANO_PER_UNIT
+from restow.cluster.usage_samples import UsageChange
+from restow.descheduling.framework import View
+from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT
+from restow.usage.measured import Amounts
+
+#: The only resource with Prometheus: the result of the query, of which every node has 100.
+METRIC_RESOURCE = "MetricResource"
+
+#: Resource name to percent of capacity.
+Percentages = dict[str, float]
+
+#: The share of a change that the figure of its node does not include yet, 0 to 1.
+ShareUnseen = Callable[[UsageChange], float]
+
+#: It is never measured: the number of pods is always known.
+COUNTED: Final = "pods"
+
+
+def step(resource: str) -> int:
+    """The smallest amount that counts in percentages, in nano-units: 1m of CPU, 1 of anything else."""
+    return NANO_PER_MILLI if resource == "cpu" else NANO_PER_UNIT
+
+
+def steps(resource: str, nano: int) -> int:
+    """An amount in whole steps, rounded up."""
+    return -(-nano // step(resource))
+
+
+def capacities(nodes: Nodes, chosen: Iterable[int]) -> dict[int, Amounts]:
+    """What each of these nodes can hold: its allocatable, or its capacity where allocatable is empty."""
+    at = np.fromiter(chosen, dtype=np.int64)
+    listed, amounts = nodes.lists_allocatable[:, at], nodes.allocatable[:, at]
+    lists_any = listed.any(axis=0)
+    listed = np.where(lists_any, listed, nodes.lists_capacity[:, at])
+    amounts = np.where(lists_any, amounts, nodes.capacity[:, at])
+    resources = [(name, step(name)) for name in nodes.resources]
+    return {
+        node: _capacity(resources, *of_node)
+        for node, *of_node in zip(at.tolist(), listed.T.tolist(), amounts.T.tolist(), strict=True)
+    }
+
+
+def _capacity(resources: Sequence[tuple[str, int]], listed: Sequence[bool], amounts: Sequence[int]) -> Amounts:
+    """What one node can hold of the resources that it lists, each with its step."""
+    held = zip(resources, listed, amounts, strict=True)
+    capacity = {name: amount * size for (name, size), is_listed, amount in held if is_listed}
+    capacity[METRIC_RESOURCE] = 100 * NANO_PER_UNIT
+    return capacity
+
+
+def percentages(usage: Amounts, capacity: Amounts) -> Percentages:
+    """Usage in percent of capacity; a resource that the node does not have is left out, an empty one is 0 %."""
+    return {name: percentage(name, used, capacity) for name, used in usage.items() if name in capacity}
+
+
+def percentage(resource: str, used: int, capacity: Amounts) -> float:
+    """Usage of one resource in percent of capacity; 0 if that is empty, or if the node does not have the resource."""
+    total = steps(resource, capacity.get(resource, 0))
+    return steps(resource, used) / total * 100 if total > 0 else 0.0
+
+
+def ceilings(capacity: Amounts, thresholds: Mapping[str, float], names: Iterable[str]) -> Amounts:
+    """The usage that each resource may reach: its threshold, cut to a whole step, or all of its capacity."""
+    return {name: _ceiling(name, capacity.get(name, 0), thresholds.get(name)) for name in names}
+
+
+def _ceiling(resource: str, capacity: int, threshold: float | None) -> int:
+    if threshold is None:
+        return capacity
+    return int(threshold * 0.01 * steps(resource, capacity)) * step(resource)
+
+
+def total(usage: Amounts) -> int:
+    """What nodes are ordered by: milli-CPUs plus units of everything else, so that bytes decide."""
+    return sum(steps(resource, used) for resource, used in usage.items())
+
+
+def add_unseen(view: View, by_node: Mapping[int, Amounts], share_unseen: ShareUnseen) -> None:
+    """Add pods that came since the nodes were measured, and subtract those that left, as far as the figures lack them."""
+    cluster = view.state.cluster
+    if not cluster.usage_changes:
+        return
+    numbers = {cluster.nodes.names[node]: node for node in by_node}
+    for change in cluster.usage_changes:
+        amounts = by_node.get(numbers.get(change.node, -1), {})
+        for name in amounts.keys() & change.amounts.keys() - {COUNTED}:
+            amounts[name] = max(0, amounts[name] + round(change.amounts[name] * share_unseen(change)))
+
 
 #: The usage of a pod; None if the source should know it and does not.
 PodUsage = Callable[[int], Mapping[str, int] | None]
@@ -48,6 +123,8 @@ class Usage:
     of_pod: PodUsage | None
     #: For people, by node: where its figures were measured, and how old they are. Empty for requests.
     origins: Mapping[int, str] = field(default_factory=dict)
+    #: The same of all nodes together, for people; empty for requests.
+    summary: str = ""
     #: The nodes whose usage was lowered or raised since it was taken.
     changes: list[int] = field(default_factory=list)
 
@@ -96,69 +173,17 @@ def _requests(state: ClusterState, names: tuple[str, ...], known: dict[int, Amou
     return usage
 
 
-def measured(view: View, names: tuple[str, ...]) -> Usage:
-    """What the metrics objects of the input say; StrategyError with upstream's text if one is missing."""
-    if not view.collects_metrics:
-        raise StrategyError("error initializing usage client: metrics client not initialized")
-    cluster = view.state.cluster
-    collected = node_usage(cluster)
-    by_node = {node: _collected(view, node, collected, names) for node in view.compared.tolist()}
-    _carry(view, names, by_node)
-    add_unseen(view, by_node, partial(_share_unseen, view))
-    origins = {node: _origin(view, node) for node in by_node}
-    return Usage(names, by_node, partial(_pod_measured, cluster, names), origins)
-
-
-def _share_unseen(view: View, change: UsageChange) -> float:
-    """The share of a change that the mean does not include: all if it is after the newest sample, else a part."""
-    taken = time_of(view.state.cluster, change.node)
-    return share_before(((view.now if taken is None else taken) - change.at) / SECOND)
-
-
-def _origin(view: View, node: int) -> str:
-    cluster = view.state.cluster
-    name = cluster.nodes.names[node]
-    source, taken = source_of(cluster, name), time_of(cluster, name)
-    return source if taken is None else f"{source}, {age_text((view.now - taken) / SECOND)}"
-
-
-def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -> None:
-    """Count replacements on their nodes with the measured usage of the pods that they replace."""
+def moved_pods(view: View) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    """Yield the replacements that have a place, each with the node that its pod has left (-1) and its own (1)."""
     state, pods = view.state, view.pods
     for replacement in pods.where(state.exists & (pods.replaces != NO_POD) & (state.node >= 0)).tolist():
-        metrics = pod_metrics(state.cluster, replacement)
-        if metrics is None:
-            continue
-        places = ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1))
-        for container in metrics.containers or ():
-            used = container_usage(container)
-            for node, sign in places:
-                for name in used.keys() & set(names) if node in by_node else ():
-                    by_node[node][name] += sign * used[name]
+        yield replacement, ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1))
 
 
-def _collected(view: View, node: int, collected: Mapping[str, Amounts], names: tuple[str, ...]) -> Amounts:
-    node_name = view.state.cluster.nodes.names[node]
-    if node_name not in collected:
-        raise StrategyError(f'{NO_USAGE}: unable to find node "{node_name}" in the collected metrics')
-    usage = collected[node_name] | {"pods": int(view.state.running[node]) * NANO_PER_UNIT}
-    for name in names:
-        if name not in usage:
-            raise StrategyError(f'{NO_USAGE}: unable to find "{name}" resource for collected "{node_name}" node metric')
-    return {name: usage[name] for name in names}
-
-
-def _pod_measured(cluster: ClusterSnapshot, names: tuple[str, ...], pod: int) -> Mapping[str, int] | None:
-    metrics = pod_metrics(cluster, pod)
-    if metrics is None:
-        return None
-    usage = dict.fromkeys(names, 0)
-    for container in metrics.containers or ():
-        used = container_usage(container)
-        for name in names:
-            if name != "pods":
-                if name not in used:
-                    return None
-                usage[name] += used[name]
-    usage["pods"] = NANO_PER_UNIT
-    return usage
+def move_along(view: View, by_node: Mapping[int, Amounts], of_pod: PodUsage) -> None:
+    """Count replacements on their nodes with the measured usage of the pods that they replace."""
+    for replacement, places in moved_pods(view):
+        used = of_pod(replacement) or {}
+        for node, sign in places:
+            for name in used.keys() - {COUNTED} if node in by_node else ():
+                by_node[node][name] += sign * used[name]

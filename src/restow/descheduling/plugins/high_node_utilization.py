@@ -8,7 +8,7 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
 import numpy as np
@@ -23,19 +23,28 @@ from restow.descheduling.framework import (
     Suggestions,
     View,
 )
-from restow.descheduling.node_utilization.capacity import Percentages
-from restow.descheduling.node_utilization.emptying import empty, staying
 from restow.descheduling.node_utilization.eviction import (
     Transfer,
+    empty,
     evictable_in,
     room_on,
+    staying,
     transfer,
 )
-from restow.descheduling.node_utilization.headroom import Fullness
-from restow.descheduling.node_utilization.lint import lint_high_node_utilization
-from restow.descheduling.node_utilization.survey import Survey
-from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, node_classes, why_idle
-from restow.descheduling.node_utilization.usage import requested
+from restow.descheduling.node_utilization.thresholds import (
+    Fullness,
+    Survey,
+    classify,
+    criteria,
+    is_below,
+    lint_all_under,
+    lint_number_of_nodes,
+    lint_values,
+    node_classes,
+    why_idle,
+)
+from restow.descheduling.node_utilization.usage import Percentages, requested
+from restow.documents.findings import Issue
 from restow.documents.shapes import Int
 from restow.policies.arguments import (
     Namespaces,
@@ -47,7 +56,7 @@ from restow.policies.arguments import (
 from restow.policies.schema import FLATTENED, PluginSchema
 
 #: The one eviction mode: only pods that request a resource with a threshold are moved.
-ONLY_THRESHOLDING_RESOURCES = "OnlyThresholdingResources"
+_ONLY_THRESHOLDING_RESOURCES = "OnlyThresholdingResources"
 _SPREADS = "one packs pods onto few nodes, the other spreads them"
 EvictionMode = Annotated[str, Meta(extra={"go": "nodeutilization.EvictionMode"})]
 
@@ -62,20 +71,37 @@ class HighNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_un
     evictable_namespaces: Namespaces | None = None
 
 
-def validate_high_node_utilization(args: HighNodeUtilizationArgs) -> list[str]:
+def _validate(args: HighNodeUtilizationArgs) -> list[str]:
     """Return upstream's validation texts, in upstream's order; upstream itself stops at the first."""
     problems = check_evictable_namespaces(args.evictable_namespaces)
     problems += check_thresholds(args.thresholds)
-    problems += [f"invalid eviction mode {mode}" for mode in args.eviction_modes if mode != ONLY_THRESHOLDING_RESOURCES]
+    problems += [
+        f"invalid eviction mode {mode}" for mode in args.eviction_modes if mode != _ONLY_THRESHOLDING_RESOURCES
+    ]
     return problems
+
+
+def _lint(args: HighNodeUtilizationArgs) -> Iterator[Issue]:
+    """Yield arguments that can never trigger, or that mean something else than they seem to."""
+    yield from _lint_thresholds(args)
+    yield from lint_number_of_nodes(args.number_of_nodes)
+
+
+def _lint_thresholds(args: HighNodeUtilizationArgs) -> Iterator[Issue]:
+    yield from lint_values("thresholds", args.thresholds)
+    yield from lint_all_under(args.thresholds)
+    for resource, value in args.thresholds.items():
+        if value == 0:
+            text = f"thresholds.{resource} 0: only a node that uses none is underutilised, and has no pod to move"
+            yield Issue(("thresholds", resource), text, "warning")
 
 
 SCHEMA = PluginSchema(
     name="HighNodeUtilization",
     extension_points=("balance",),
     args=HighNodeUtilizationArgs,
-    validate=validate_high_node_utilization,
-    lint=lint_high_node_utilization,
+    validate=_validate,
+    lint=_lint,
     conflicts=dict.fromkeys(("RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"), _SPREADS),
     renamed={
         "namespaces": "write evictableNamespaces: {exclude: [...]}",
@@ -156,7 +182,7 @@ def _reason(survey: Survey, node: int, thresholds: Percentages) -> str:
 
 def _movable(view: View, args: HighNodeUtilizationArgs) -> PodColumn[np.bool_]:
     evictable = evictable_in(view, args.evictable_namespaces)
-    if ONLY_THRESHOLDING_RESOURCES not in args.eviction_modes:
+    if _ONLY_THRESHOLDING_RESOURCES not in args.eviction_modes:
         return evictable
     requesting = _requesting(view.pods, args.thresholds)
     return PodColumn(view.pods, lambda pods: evictable.of(pods) & requesting.of(pods))

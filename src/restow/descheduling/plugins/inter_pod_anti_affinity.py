@@ -13,9 +13,8 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NO_LABEL, Nodes
-from restow.cluster.pod_values import PlacementRules
-from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View
-from restow.descheduling.node_walk import low_to_high
+from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View, low_to_high
+from restow.descheduling.node_fit import required_anti_affinity
 from restow.kube.labels import Selector, selector_from
 from restow.kube.objects import PodAffinityTerm
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
@@ -85,7 +84,7 @@ class Repulsion:
     def carriers(self) -> BoolArray:
         """Pods that have required anti-affinity, bool[pod]."""
         pods = self._view.pods
-        carries = np.array([_required(rules) != () for rules in pods.tables.rules], dtype=bool)
+        carries = np.array([required_anti_affinity(rules) != () for rules in pods.tables.rules], dtype=bool)
         carriers: BoolArray = self._present & carries[pods.rules]
         return carriers
 
@@ -118,7 +117,7 @@ class Repulsion:
         return terms
 
     def _compiled(self, rules: int, namespace: int) -> Iterator[Term]:
-        for wire in _required(self._view.pods.tables.rules[rules]):
+        for wire in required_anti_affinity(self._view.pods.tables.rules[rules]):
             try:
                 selector = selector_from(wire.label_selector)
             except ValueError:
@@ -155,16 +154,11 @@ class Repulsion:
         return domains
 
 
-def validate_inter_pod_anti_affinity(args: RemovePodsViolatingInterPodAntiAffinityArgs) -> list[str]:
-    """Upstream's validation texts."""
-    return check_pod_selection(args)
-
-
 SCHEMA = PluginSchema(
     name="RemovePodsViolatingInterPodAntiAffinity",
     extension_points=("deschedule",),
     args=RemovePodsViolatingInterPodAntiAffinityArgs,
-    validate=validate_inter_pod_anti_affinity,
+    validate=check_pod_selection,
 )
 
 
@@ -189,7 +183,3 @@ def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Su
 
 
 STRATEGY = Strategy(SCHEMA, suggest)
-
-
-def _required(rules: PlacementRules) -> tuple[PodAffinityTerm, ...]:
-    return (rules.pod_anti_affinity.required or ()) if rules.pod_anti_affinity else ()

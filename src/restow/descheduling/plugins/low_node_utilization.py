@@ -8,31 +8,42 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import field, structs
 
 from restow.cluster.nodes import BASIC_RESOURCES
-from restow.cluster.usage import Amounts
 from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentage
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
-from restow.descheduling.node_utilization.headroom import Fullness, Headroom
-from restow.descheduling.node_utilization.lint import lint_low_node_utilization
-from restow.descheduling.node_utilization.queried import queried
-from restow.descheduling.node_utilization.survey import Survey, held_back
+from restow.descheduling.node_utilization.measured import measured
+from restow.descheduling.node_utilization.queried import held_back, queried
 from restow.descheduling.node_utilization.thresholds import (
+    FULL,
+    Fullness,
+    Headroom,
+    Survey,
     around,
     classify,
     criteria,
     is_above,
     is_below,
+    lint_all_under,
+    lint_number_of_nodes,
+    lint_values,
     mean,
     node_classes,
     why_idle,
 )
-from restow.descheduling.node_utilization.usage import Usage, measured, requested
+from restow.descheduling.node_utilization.usage import (
+    METRIC_RESOURCE,
+    Percentages,
+    Usage,
+    percentage,
+    requested,
+)
+from restow.documents.findings import Issue
 from restow.documents.shapes import Int
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies.arguments import (
     EvictionLimits,
     Namespaces,
@@ -41,9 +52,13 @@ from restow.policies.arguments import (
     check_evictable_namespaces,
     check_thresholds,
 )
-from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 from restow.policies.schema import FLATTENED, PluginSchema
-from restow.policies.usage_section import MetricsUtilization
+from restow.policies.usage import MetricsUtilization
+from restow.usage.measured import Amounts
+from restow.usage.sources import KUBERNETES_METRICS, PROMETHEUS
+
+#: What metrics.k8s.io measures, and the pod count, which needs no measuring.
+_MEASURED = {"cpu", "memory", "pods"}
 
 
 class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -59,7 +74,7 @@ class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unk
     eviction_limits: EvictionLimits | None = None
 
 
-def validate_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
+def _validate(args: LowNodeUtilizationArgs) -> list[str]:
     """Return upstream's validation texts, in upstream's order; upstream itself stops at the first."""
     levels = [f"thresholds config is not valid: {error}" for error in check_thresholds(args.thresholds)]
     levels += [f"targetThresholds config is not valid: {error}" for error in check_thresholds(args.target_thresholds)]
@@ -94,7 +109,7 @@ def _check_metrics(metrics: MetricsUtilization | None) -> list[str]:
     return []
 
 
-def construct_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
+def _construct(args: LowNodeUtilizationArgs) -> list[str]:
     """Upstream's errors if a source that answers queries is asked for anything but its one resource."""
     if args.metrics_utilization is None or not args.metrics_utilization.is_queried:
         return []
@@ -107,13 +122,91 @@ def construct_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
     ]
 
 
+def _lint(args: LowNodeUtilizationArgs) -> Iterator[Issue]:
+    """Yield arguments that can never trigger, or that mean something else than they seem to."""
+    yield from _lint_thresholds(args)
+    yield from lint_number_of_nodes(args.number_of_nodes)
+    if args.eviction_limits and args.eviction_limits.node == 0:
+        yield Issue(("evictionLimits", "node"), "a limit of 0 allows no eviction at all", "warning")
+    if args.metrics_utilization:
+        yield from _lint_metrics(args, args.metrics_utilization)
+
+
+def _lint_thresholds(args: LowNodeUtilizationArgs) -> Iterator[Issue]:
+    yield from lint_values("thresholds", args.thresholds)
+    yield from lint_values("targetThresholds", args.target_thresholds)
+    if all(value >= FULL for value in args.target_thresholds.values()):
+        text = "targetThresholds of 100: no node is ever above them, so nothing is ever evicted"
+        yield Issue(("targetThresholds",), text, "warning")
+    else:
+        yield from _full_targets(args.target_thresholds)
+    if args.use_deviation_thresholds:
+        yield from _lint_deviations(args.thresholds)
+    else:
+        yield from _lint_levels(args.thresholds, args.target_thresholds)
+
+
+def _lint_levels(thresholds: Mapping[str, float], targets: Mapping[str, float]) -> Iterator[Issue]:
+    yield from lint_all_under(thresholds)
+    for resource, value in thresholds.items():
+        if value == 0:
+            text = f"thresholds.{resource} 0: only a node that uses none is ever underutilised"
+            yield Issue(("thresholds", resource), text, "warning")
+        elif value == targets[resource]:
+            text = f"thresholds.{resource} equals targetThresholds.{resource}: no node is just right, pods may go back"
+            yield Issue(("thresholds", resource), text, "note")
+
+
+def _lint_deviations(thresholds: Mapping[str, float]) -> Iterator[Issue]:
+    for resource, value in thresholds.items():
+        if value >= FULL:
+            text = f"thresholds.{resource} 100 below the mean: only a node that uses none is ever underutilised"
+            yield Issue(("thresholds", resource), text, "warning")
+
+
+def _full_targets(targets: Mapping[str, float]) -> Iterator[Issue]:
+    for resource, value in targets.items():
+        if value >= FULL:
+            text = f"targetThresholds.{resource} 100: {resource} never makes a node overutilised"
+            yield Issue(("targetThresholds", resource), text, "note")
+
+
+def _lint_metrics(args: LowNodeUtilizationArgs, metrics: MetricsUtilization) -> Iterator[Issue]:
+    path = ("metricsUtilization",)
+    if metrics.metrics_server:
+        yield Issue((*path, "metricsServer"), "metricsServer is deprecated; write source: KubernetesMetrics", "note")
+        if metrics.is_queried:
+            text = f"source {metrics.source} is ignored: metricsServer is tested first and means KubernetesMetrics"
+            yield Issue((*path, "source"), text, "warning")
+    elif not metrics.source:
+        yield Issue(path, "the strategy fails in every cycle: metrics source is empty", "warning")
+    elif not metrics.is_queried and metrics.source != KUBERNETES_METRICS:
+        hint = did_you_mean(metrics.source, (KUBERNETES_METRICS, PROMETHEUS))
+        yield Issue(
+            (*path, "source"), "the strategy fails in every cycle: unrecognized metrics source", "warning", hint
+        )
+    elif metrics.is_queried and not (args.eviction_limits and args.eviction_limits.node is not None):
+        text = f"with {metrics.source} one pod is evicted per node and cycle; set evictionLimits.node for more"
+        yield Issue((*path, "source"), text, "note")
+    if metrics.provider == KUBERNETES_METRICS:
+        yield from _unmeasured(args)
+
+
+def _unmeasured(args: LowNodeUtilizationArgs) -> Iterator[Issue]:
+    for resource in sorted(set(args.thresholds) - _MEASURED):
+        text = (
+            f'metrics.k8s.io does not measure it, and the strategy fails: unable to find "{excerpt(resource)}" resource'
+        )
+        yield Issue(("thresholds", resource), text, "warning")
+
+
 SCHEMA = PluginSchema(
     name="LowNodeUtilization",
     extension_points=("balance",),
     args=LowNodeUtilizationArgs,
-    validate=validate_low_node_utilization,
-    construct=construct_low_node_utilization,
-    lint=lint_low_node_utilization,
+    validate=_validate,
+    construct=_construct,
+    lint=_lint,
     conflicts={"HighNodeUtilization": "one empties full nodes, the other fills them"},
     renamed={
         "namespaces": "write evictableNamespaces: {exclude: [...]}",

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pod_values import PlacementRules
-from restow.descheduling.framework import Strategy, Suggestions, View
-from restow.descheduling.node_walk import suggest_by_node
-from restow.descheduling.steering import OpenNodes
+from restow.descheduling.framework import Strategy, Suggestions, View, suggest_by_node
+from restow.descheduling.node_fit import OpenNodes
 from restow.documents.findings import Issue
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
@@ -37,13 +36,13 @@ class RemovePodsViolatingNodeAffinityArgs(
     node_affinity_type: tuple[str, ...] = ()
 
 
-def validate_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> list[str]:
+def _validate(args: RemovePodsViolatingNodeAffinityArgs) -> list[str]:
     """Upstream's validation texts, in upstream's order."""
     problems = [] if args.node_affinity_type else ["nodeAffinityType needs to be set"]
     return problems + check_pod_selection(args)
 
 
-def lint_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> Iterator[Issue]:
+def _lint(args: RemovePodsViolatingNodeAffinityArgs) -> Iterator[Issue]:
     """Yield the values that are no type of node affinity."""
     for index, kind in enumerate(args.node_affinity_type):
         if kind not in tuple(_VIOLATIONS):
@@ -55,8 +54,8 @@ SCHEMA = PluginSchema(
     name="RemovePodsViolatingNodeAffinity",
     extension_points=("deschedule",),
     args=RemovePodsViolatingNodeAffinityArgs,
-    validate=validate_node_affinity,
-    lint=lint_node_affinity,
+    validate=_validate,
+    lint=_lint,
 )
 
 

@@ -11,8 +11,7 @@ from functools import cache
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray, combine
-from restow.descheduling.framework import Strategy, Suggestions, View
-from restow.descheduling.node_walk import suggest_by_node
+from restow.descheduling.framework import Strategy, Suggestions, View, suggest_by_node
 from restow.documents.findings import Issue
 from restow.kube.objects import Taint
 from restow.kube.taints import untolerated
@@ -32,7 +31,7 @@ class RemovePodsViolatingNodeTaintsArgs(
     included_taints: tuple[str, ...] | None = None
 
 
-def validate_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> list[str]:
+def _validate(args: RemovePodsViolatingNodeTaintsArgs) -> list[str]:
     """Upstream's validation texts, in upstream's order."""
     problems = check_pod_selection(args)
     if args.excluded_taints and args.included_taints:
@@ -40,7 +39,7 @@ def validate_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> list[str]:
     return problems
 
 
-def lint_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> Iterator[Issue]:
+def _lint(args: RemovePodsViolatingNodeTaintsArgs) -> Iterator[Issue]:
     """Yield an empty list of taints, with which the strategy does nothing."""
     if args.included_taints == ():
         text = "an empty includedTaints includes no taint: the strategy does nothing; leave the key out for all taints"
@@ -51,8 +50,8 @@ SCHEMA = PluginSchema(
     name="RemovePodsViolatingNodeTaints",
     extension_points=("deschedule",),
     args=RemovePodsViolatingNodeTaintsArgs,
-    validate=validate_node_taints,
-    lint=lint_node_taints,
+    validate=_validate,
+    lint=_lint,
 )
 
 

@@ -13,10 +13,18 @@ from msgspec import Struct
 
 from restow.cluster.pod_values import PodStates
 from restow.cluster.pods import Pods
-from restow.descheduling import container_states
-from restow.descheduling.container_states import age_text, seconds_since, short_duration
+from restow.descheduling import pod_criteria
 from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Verdict, View
-from restow.descheduling.pod_criteria import Criterion, exit_code_among, meeting, owner_among, owner_not_among
+from restow.descheduling.pod_criteria import (
+    Criterion,
+    age_text,
+    exit_code_among,
+    meeting,
+    owner_among,
+    owner_not_among,
+    seconds_since,
+    short_duration,
+)
 from restow.documents.findings import Issue
 from restow.documents.shapes import Uint
 from restow.kube.duration import SECOND
@@ -71,7 +79,7 @@ class PodLifeTimeArgs(PodSelectionArgs, frozen=True, rename="camel", forbid_unkn
     including_ephemeral_containers: bool = False
 
 
-def validate_pod_life_time(args: PodLifeTimeArgs) -> list[str]:
+def _validate(args: PodLifeTimeArgs) -> list[str]:
     """Upstream's validation texts, in upstream's order."""
     problems = check_namespaces(args.namespaces)
     if args.owner_kinds and args.owner_kinds.include and args.owner_kinds.exclude:
@@ -91,7 +99,7 @@ def validate_pod_life_time(args: PodLifeTimeArgs) -> list[str]:
     return problems
 
 
-def lint_pod_life_time(args: PodLifeTimeArgs) -> Iterator[Issue]:
+def _lint(args: PodLifeTimeArgs) -> Iterator[Issue]:
     """Yield settings that have no effect, or more than they seem to."""
     if args.max_pod_life_time_seconds == 0:
         yield Issue(("maxPodLifeTimeSeconds",), "0 seconds: every pod is too old after one second", "note")
@@ -105,8 +113,8 @@ SCHEMA = PluginSchema(
     name="PodLifeTime",
     extension_points=("deschedule",),
     args=PodLifeTimeArgs,
-    validate=validate_pod_life_time,
-    lint=lint_pod_life_time,
+    validate=_validate,
+    lint=_lint,
     renamed={"podStatusPhases": "write states: [...]", "podLifeTime": FLATTENED},
     go_package="podlifetime.",
 )
@@ -162,10 +170,10 @@ def _state_among(pods: Pods, args: PodLifeTimeArgs) -> Criterion[PodStates]:
     """Matches if one of the states is the phase, the reason of the status, or why a container waits or ended."""
 
     def why(states: PodStates) -> str | None:
-        statuses = container_states.statuses_of(
+        statuses = pod_criteria.statuses_of(
             states, init=args.including_init_containers, ephemeral=args.including_ephemeral_containers
         )
-        found = (states.phase, states.reason, *container_states.reasons(statuses))
+        found = (states.phase, states.reason, *pod_criteria.reasons(statuses))
         return next((f"state {state}" for state in found if state in args.states), None)
 
     return Criterion(pods.states, pods.tables.states, why)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
 from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
-from restow.descheduling.steering import OpenNodes
+from restow.descheduling.node_fit import OpenNodes
 from restow.kube.objects import OwnerReference
 from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
 from restow.policies.codes import PlacementConstraint
@@ -34,7 +34,7 @@ class RemoveDuplicatesArgs(PluginArgs, frozen=True, rename="camel", forbid_unkno
     exclude_owner_kinds: tuple[str, ...] = ()
 
 
-def validate_remove_duplicates(args: RemoveDuplicatesArgs) -> list[str]:
+def _validate(args: RemoveDuplicatesArgs) -> list[str]:
     """Upstream's validation texts."""
     return check_namespaces(args.namespaces)
 
@@ -43,7 +43,7 @@ SCHEMA = PluginSchema(
     name="RemoveDuplicates",
     extension_points=("balance",),
     args=RemoveDuplicatesArgs,
-    validate=validate_remove_duplicates,
+    validate=_validate,
     renamed={"removeDuplicates": FLATTENED},
 )
 

@@ -13,11 +13,16 @@ from msgspec.structs import replace
 
 from restow.cluster.pod_values import Phase, PodStates
 from restow.cluster.pods import Pods
-from restow.descheduling import container_states
-from restow.descheduling.container_states import age_text, seconds_since
-from restow.descheduling.framework import Strategy, Suggestions, View
-from restow.descheduling.node_walk import suggest_by_node
-from restow.descheduling.pod_criteria import Criterion, exit_code_among, meeting, owner_not_among
+from restow.descheduling import pod_criteria
+from restow.descheduling.framework import Strategy, Suggestions, View, suggest_by_node
+from restow.descheduling.pod_criteria import (
+    Criterion,
+    age_text,
+    exit_code_among,
+    meeting,
+    owner_not_among,
+    seconds_since,
+)
 from restow.documents.findings import Issue
 from restow.documents.shapes import Uint
 from restow.kube.objects import Int32
@@ -25,7 +30,7 @@ from restow.policies.arguments import PodSelectionArgs, check_pod_selection, lin
 from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import FLATTENED, PluginSchema
 
-DEFAULT_MIN_POD_LIFETIME_SECONDS = 3600
+_DEFAULT_MIN_POD_LIFETIME_SECONDS = 3600
 
 
 class RemoveFailedPodsArgs(PodSelectionArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -39,19 +44,14 @@ class RemoveFailedPodsArgs(PodSelectionArgs, frozen=True, rename="camel", forbid
     including_init_containers: bool = False
 
 
-def validate_remove_failed_pods(args: RemoveFailedPodsArgs) -> list[str]:
-    """Upstream's validation texts."""
-    return check_pod_selection(args)
-
-
-def default_remove_failed_pods(args: RemoveFailedPodsArgs) -> RemoveFailedPodsArgs:
+def _default(args: RemoveFailedPodsArgs) -> RemoveFailedPodsArgs:
     """Give pods an hour before they count as failed for good, unless the policy says otherwise."""
     if args.min_pod_lifetime_seconds is not None:
         return args
-    return replace(args, min_pod_lifetime_seconds=DEFAULT_MIN_POD_LIFETIME_SECONDS)
+    return replace(args, min_pod_lifetime_seconds=_DEFAULT_MIN_POD_LIFETIME_SECONDS)
 
 
-def lint_remove_failed_pods(args: RemoveFailedPodsArgs) -> Iterator[Issue]:
+def _lint(args: RemoveFailedPodsArgs) -> Iterator[Issue]:
     """Yield settings that have no effect."""
     if args.including_init_containers:
         yield from lint_needs("includingInitContainers", ("reasons", args.reasons), ("exitCodes", args.exit_codes))
@@ -61,9 +61,9 @@ SCHEMA = PluginSchema(
     name="RemoveFailedPods",
     extension_points=("deschedule",),
     args=RemoveFailedPodsArgs,
-    validate=validate_remove_failed_pods,
-    default=default_remove_failed_pods,
-    lint=lint_remove_failed_pods,
+    validate=check_pod_selection,
+    default=_default,
+    lint=_lint,
     renamed={"failedPods": FLATTENED},
 )
 
@@ -86,7 +86,7 @@ def _criteria(pods: Pods, args: RemoveFailedPodsArgs) -> Iterator[Criterion[Any]
     init = args.including_init_containers
 
     def why(states: PodStates) -> str | None:
-        given = (states.reason, *container_states.reasons(container_states.statuses_of(states, init=init)))
+        given = (states.reason, *pod_criteria.reasons(pod_criteria.statuses_of(states, init=init)))
         return next((f"reason {reason}" for reason in given if reason and reason in args.reasons), None)
 
     if args.exclude_owner_kinds:

@@ -9,10 +9,9 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_values import PodStates
-from restow.descheduling import container_states
-from restow.descheduling.container_states import statuses_of
-from restow.descheduling.framework import Strategy, Suggestions, View
-from restow.descheduling.node_walk import suggest_by_node
+from restow.descheduling import pod_criteria
+from restow.descheduling.framework import Strategy, Suggestions, View, suggest_by_node
+from restow.descheduling.pod_criteria import statuses_of
 from restow.kube.objects import Int32
 from restow.policies.arguments import PodSelectionArgs, check_choices, check_pod_selection
 from restow.policies.codes import PlacementConstraint
@@ -32,7 +31,7 @@ class RemovePodsHavingTooManyRestartsArgs(
     states: tuple[str, ...] = ()
 
 
-def validate_too_many_restarts(args: RemovePodsHavingTooManyRestartsArgs) -> list[str]:
+def _validate(args: RemovePodsHavingTooManyRestartsArgs) -> list[str]:
     """Upstream's validation texts, in upstream's order."""
     problems = check_pod_selection(args)
     if args.pod_restart_threshold < 1:
@@ -44,7 +43,7 @@ SCHEMA = PluginSchema(
     name="RemovePodsHavingTooManyRestarts",
     extension_points=("deschedule",),
     args=RemovePodsHavingTooManyRestartsArgs,
-    validate=validate_too_many_restarts,
+    validate=_validate,
     renamed={"podsHavingTooManyRestarts": FLATTENED},
 )
 
@@ -67,14 +66,14 @@ def suggest(view: View, args: RemovePodsHavingTooManyRestartsArgs) -> Suggestion
 
 
 def _restarts(states: PodStates, args: RemovePodsHavingTooManyRestartsArgs) -> int:
-    return container_states.restarts(statuses_of(states, init=args.including_init_containers))
+    return pod_criteria.restarts(statuses_of(states, init=args.including_init_containers))
 
 
 def _is_in_state(states: PodStates, args: RemovePodsHavingTooManyRestartsArgs) -> bool:
     """Whether the phase or what a container waits for is one of the states; why containers ended is not read."""
     if not args.states or states.phase in args.states:
         return True
-    waiting = container_states.waiting_reasons(statuses_of(states, init=args.including_init_containers))
+    waiting = pod_criteria.waiting_reasons(statuses_of(states, init=args.including_init_containers))
     return any(reason in args.states for reason in waiting)
 
 

@@ -15,13 +15,12 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Verdict, View
-from restow.descheduling.topology_spread.constraints import spread_constraints
-from restow.descheduling.topology_spread.domains import Balancer
+from restow.descheduling.topology_spread import Balancer, spread_constraints
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.schema import PluginSchema
 
-DO_NOT_SCHEDULE = "DoNotSchedule"
-SCHEDULE_ANYWAY = "ScheduleAnyway"
+_DO_NOT_SCHEDULE = "DoNotSchedule"
+_SCHEDULE_ANYWAY = "ScheduleAnyway"
 Action = Annotated[str, Meta(extra={"go": "v1.UnsatisfiableConstraintAction"})]
 
 
@@ -30,31 +29,31 @@ class RemovePodsViolatingTopologySpreadConstraintArgs(
 ):
     """``pluginConfig[].args`` of RemovePodsViolatingTopologySpreadConstraint."""
 
-    #: Values of ``whenUnsatisfiable`` to look at; empty only before defaulting.
+    #: Which constraints to look at, by their actions; empty only before defaulting.
     constraints: tuple[Action, ...] = ()
     #: None only before defaulting.
     topology_balance_node_fit: bool | None = None
 
 
-def validate_topology_spread(args: RemovePodsViolatingTopologySpreadConstraintArgs) -> list[str]:
+def _validate(args: RemovePodsViolatingTopologySpreadConstraintArgs) -> list[str]:
     """Upstream's validation texts, in upstream's order."""
     problems = check_pod_selection(args)
     problems += [
-        f"constraint {constraint} is not one of {DO_NOT_SCHEDULE}, {SCHEDULE_ANYWAY}"
+        f"constraint {constraint} is not one of {_DO_NOT_SCHEDULE}, {_SCHEDULE_ANYWAY}"
         for constraint in args.constraints
-        if constraint not in {DO_NOT_SCHEDULE, SCHEDULE_ANYWAY}
+        if constraint not in {_DO_NOT_SCHEDULE, _SCHEDULE_ANYWAY}
     ]
     return problems
 
 
-def default_topology_spread(
+def _default(
     args: RemovePodsViolatingTopologySpreadConstraintArgs,
 ) -> RemovePodsViolatingTopologySpreadConstraintArgs:
     """By default only hard constraints count, and a pod must fit below the average."""
     fit = args.topology_balance_node_fit
     return replace(
         args,
-        constraints=args.constraints or (DO_NOT_SCHEDULE,),
+        constraints=args.constraints or (_DO_NOT_SCHEDULE,),
         topology_balance_node_fit=True if fit is None else fit,
     )
 
@@ -63,8 +62,8 @@ SCHEMA = PluginSchema(
     name="RemovePodsViolatingTopologySpreadConstraint",
     extension_points=("balance",),
     args=RemovePodsViolatingTopologySpreadConstraintArgs,
-    validate=validate_topology_spread,
-    default=default_topology_spread,
+    validate=_validate,
+    default=_default,
     renamed={"includeSoftConstraints": "write constraints: [DoNotSchedule, ScheduleAnyway]"},
 )
 

@@ -1,0 +1,62 @@
+"""An API server of another minor version: moves that depend on its scheduler's scores are likely at most, and say why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
+from descheduling.harness import a_cluster, a_policy
+from proving.proven import TOLD, codes, moved, read_policy, reasons
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.registry import strategies
+from restow.kube.timestamps import parse_time
+from restow.policies.codes import Certainty
+from restow.proving.search import prove_cycle
+
+NODES = [a_node(f"n{at}", cpu="4", labels={HOSTNAME: f"n{at}"}) for at in range(3)]
+#: Two replicas on n0; the scheduler of 1.36 puts the next one on an empty node.
+DUPLICATES = [
+    a_pod(f"p{at}", node="n0", cpu="1", owner=("ReplicaSet", "web"), created=ago(3600), images=["web:1"])
+    for at in range(2)
+]
+OLD = "the API server is Kubernetes 1.35, whose NodeResourcesBalancedAllocation scores otherwise than those of 1.36"
+
+
+def planned(minor: int | None, *objects: Object, policy: Object, steering: str = "none") -> Cycle:
+    cluster = replace(a_cluster(*NODES, *objects, *TOLD), server_minor=minor)
+    return prove_cycle(cluster, read_policy(policy), strategies(), parse_time(NOW), steering=steering)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("minor", [36, None])
+def test_the_modelled_version_and_a_file_change_nothing(minor: int | None) -> None:
+    (eviction,) = planned(minor, *DUPLICATES, policy=a_policy("RemoveDuplicates", {})).record.evictions
+    assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
+
+
+@pytest.mark.parametrize(("minor", "says"), [(35, OLD), (33, "Kubernetes 1.33"), (37, "whose scores are not known")])
+def test_a_move_that_depends_on_scores_is_likely_at_most(minor: int, says: str) -> None:
+    """On its own node the pod would fit as well."""
+    (eviction,) = planned(minor, *DUPLICATES, policy=a_policy("RemoveDuplicates", {})).record.evictions
+    assert eviction.landing.certainty == Certainty.LIKELY
+    assert says in eviction.landing.caveat
+
+
+def test_where_moves_must_be_certain_it_stays() -> None:
+    cycle = planned(35, *DUPLICATES, policy=a_policy("RemoveDuplicates", {}, restow={"certainty": "certain"}))
+    assert (moved(cycle), codes(cycle)) == ([], {"p1": "NotCertain"})
+    assert reasons(cycle)["p1"][2].startswith(OLD)
+
+
+def test_a_move_for_which_every_node_will_do_stays_certain() -> None:
+    policy = a_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 60})
+    (eviction,) = planned(35, DUPLICATES[0], policy=policy).record.evictions
+    assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
+
+
+def test_a_steered_move_does_not_depend_on_scores() -> None:
+    (eviction,) = planned(
+        35, *DUPLICATES, policy=a_policy("RemoveDuplicates", {}), steering="nominate"
+    ).record.evictions
+    assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
