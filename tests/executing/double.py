@@ -12,20 +12,18 @@ from typing import Any, TypeVar
 import looptime
 
 from restow.client import eviction
-from restow.client.leadership import Permit, always
+from restow.client.transport import Permit, always
 from restow.cluster.nodes import NodeRow
-from restow.cluster.pod_values import Flag, Phase
-from restow.cluster.pods_now import PodNow
+from restow.cluster.pod_values import Flag, Phase, PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
 from restow.executing.execution import Execution
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import ENDINGS, Outcome
-from restow.executing.settings import ExecutionSettings
+from restow.executing.history import EvictionHistory
 from restow.executing.steering import NoSteering, Steers
-from restow.executing.task import Task
+from restow.executing.surroundings import ExecutionSettings
+from restow.executing.task import ENDINGS, Outcome, Task
 from restow.kube.objects import Condition, OwnerReference
 from restow.policies.codes import PlacementConstraint
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicy
 
 T = TypeVar("T")
 

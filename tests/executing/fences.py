@@ -14,14 +14,12 @@ from builders.json_patches import patched_taints
 from client.test_leader_election import Store, Wire
 from restow.client.errors import Forbidden, NotFound
 from restow.client.leader_election import Election
-from restow.client.leadership import Permit, always
-from restow.client.transport import Call
-from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
-from restow.executing.fencing import TIMING, Fencing
-from restow.executing.unfencing import Unfencing
+from restow.client.transport import Call, Permit, always
+from restow.cluster.closed_nodes import FencedNode, fenced_nodes
+from restow.executing.fencing import TIMING, Fencing, Unfencing
 from restow.kube.objects import Node, Taint
+from restow.kube.objects.cluster_objects import NodeSpec
 from restow.kube.objects.metadata import ObjectMeta
-from restow.kube.objects.nodes import NodeSpec
 
 OTHER = Taint("other", "x", "NoExecute")
 

@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from executing.double import Double, a_task
-from restow.cluster.pod_values import Flag
-from restow.cluster.pods_now import PodNow
+from restow.cluster.pod_values import Flag, PodNow
 from restow.executing.task import Task
 
 
@@ -36,6 +35,8 @@ class Gatekeeper:
     gates: bool = True
     #: What a gated pod waits for.
     flags: Flag = Flag.STEERING_GATE
+    #: What is said of every place that is to be held.
+    unreservable: str | None = None
     #: What was done, in order: announce, nominate, withdraw and the pod of the task.
     done: list[str] = field(default_factory=list)
     awaited: set[tuple[str, int]] = field(default_factory=set)
@@ -63,9 +64,12 @@ class Gatekeeper:
     async def announce(self, task: Task) -> str | None:
         await self._do("announce", task)
         if self.problem is None:
-            assert task.owner is not None
-            self.awaited.add((task.owner.uid, task.number))
+            self.awaited.add((task.gated_by, task.number))
         return self.problem
+
+    async def reserve(self, task: Task) -> str | None:
+        await self._do("reserve", task)
+        return self.unreservable
 
     async def nominate(self, task: Task, pod: PodNow) -> None:
         await self._do("nominate", task)
@@ -75,9 +79,8 @@ class Gatekeeper:
         await self.withdraw(task)
 
     async def withdraw(self, task: Task) -> None:
-        assert task.owner is not None
-        if (task.owner.uid, task.number) in self.awaited:
-            self.awaited.discard((task.owner.uid, task.number))
+        if (task.gated_by, task.number) in self.awaited:
+            self.awaited.discard((task.gated_by, task.number))
             await self._do("withdraw", task)
 
     def let_go(self, name: str) -> None:

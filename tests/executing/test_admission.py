@@ -84,6 +84,13 @@ def test_a_replacement_that_is_awaited_is_gated_and_the_answer_names_the_questio
     assert answered(a_review())["uid"] == a_review()["request"]["uid"]
 
 
+@pytest.mark.parametrize(("value", "is_gated"), [(AWAITED, True), ("uid-other", False)])
+def test_a_pod_of_a_rollout_that_is_awaited_is_gated_whoever_owns_it(value: str, *, is_gated: bool) -> None:
+    """Its ReplicaSet was not there when the rollout was announced."""
+    pod = a_pod("web-1", owner=("ReplicaSet", "web", "uid-new"), annotations={"restow.dev/rollout": value})
+    assert (changed(a_review(pod)) is not None) == is_gated
+
+
 def test_the_gates_of_others_stay() -> None:
     patch = [{"op": "add", "path": "/spec/schedulingGates/-", "value": GATE}]
     assert changed(a_review(a_pod_with(schedulingGates=[OTHER]))) == patch

@@ -17,14 +17,14 @@ from executing.double import (
     messages,
     tasks,
 )
-from restow.client.back_off import BackOff
+from restow.client.flow_control import BackOff
 from restow.executing import execution
-from restow.executing.outcomes import (
+from restow.executing.task import (
     Blocked,
     Evicted,
     Postponed,
+    Task,
 )
-from restow.executing.task import Task
 
 
 def test_a_full_budget_is_waited_for_and_told_once() -> None:
@@ -67,7 +67,7 @@ def test_a_timer_that_ends_a_moment_early_ends_the_wait_all_the_same(monkeypatch
     monkeypatch.setattr(execution, "elapsed", elapsed)
     for at in range(20):
         looks = itertools.count()
-        monkeypatch.setattr(execution, "_ASK_AGAIN", BackOff(first=0.1 + at / 7e6, cap=0.3, jitter=0))
+        monkeypatch.setattr(execution, "ASK_AGAIN", BackOff(first=0.1 + at / 7e6, cap=0.3, jitter=0))
         plan = tasks("web", 1, budgets=["default/web"])
         assert endings(carry_out(Double.of(plan, budgets={"default/web": 1}), plan, budget=3.0)) == {"web-0": "Blocked"}
 

@@ -9,9 +9,8 @@ import pytest
 
 from executing.double import START, Double, a_task, an_execution, endings, now, outcomes, tasks, virtually
 from restow.client import eviction
-from restow.executing.memory import FIRST_PAUSE, EvictionHistory
-from restow.executing.outcomes import Outcome
-from restow.executing.task import Task
+from restow.executing.history import FIRST_PAUSE, EvictionHistory
+from restow.executing.task import Outcome, Task
 
 HOUR = 3600.0
 JUMPS = pytest.mark.parametrize("jump", [-HOUR, HOUR], ids=["back", "forward"])

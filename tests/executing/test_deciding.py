@@ -11,7 +11,7 @@ from builders import HOSTNAME, Object, a_node, a_pod, ago
 from builders.policies import strategy_policy
 from descheduling import harness
 from descheduling.harness import a_cluster
-from descheduling.proven import TOLD
+from proving.proven import TOLD
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.limits import PriorEviction
 from restow.descheduling.registry import plugins

@@ -24,12 +24,12 @@ from executing.double import (
 )
 from restow.client import eviction
 from restow.client.errors import NotPermitted
-from restow.cluster.pod_values import Flag
-from restow.cluster.pods_now import PodNow
-from restow.executing.dry_running import DryRun
+from restow.cluster.pod_values import Flag, PodNow
 from restow.executing.execution import LEADERSHIP_ENDED
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import (
+from restow.executing.history import EvictionHistory
+from restow.executing.replanning import DryRun
+from restow.executing.surroundings import ExecutionSettings
+from restow.executing.task import (
     Dropped,
     Evicted,
     Failed,
@@ -38,12 +38,11 @@ from restow.executing.outcomes import (
     Outcome,
     Postponed,
     Settled,
+    Task,
     Unverified,
 )
-from restow.executing.settings import ExecutionSettings
-from restow.executing.task import Task
 from restow.policies.policy import Window
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicy
 
 
 def test_an_eviction_is_told_from_the_answer_to_the_ready_replacement() -> None:

@@ -9,10 +9,9 @@ from msgspec import structs
 
 from executing.double import Double, carry_out, endings, messages, tasks
 from restow.descheduling.plan import MadeProposal
-from restow.executing.outcomes import Dropped, Landed
-from restow.executing.task import Task
+from restow.executing.task import Dropped, Landed, Task
 from restow.workloads.groups import GroupKind, group_kinds
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicy
 
 RAY = {"ray.io/cluster": "ray"}
 LWS = {"leaderworkerset.sigs.k8s.io/name": "llm", "leaderworkerset.sigs.k8s.io/group-index": "0"}

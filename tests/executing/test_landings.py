@@ -20,8 +20,9 @@ from executing.double import (
     tasks,
     virtually,
 )
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import (
+from restow.executing.deciding import tasks_of
+from restow.executing.history import EvictionHistory
+from restow.executing.task import (
     Cleared,
     Dropped,
     Landed,
@@ -30,10 +31,9 @@ from restow.executing.outcomes import (
     Outcome,
     Unready,
 )
-from restow.executing.tasks import tasks_of
 from restow.policies.codes import OutcomeCode, PlacementConstraint
 from restow.policies.policy import Policy
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicy
 
 
 def test_a_stateful_set_is_followed_by_name() -> None:

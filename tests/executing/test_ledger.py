@@ -7,9 +7,8 @@ from msgspec import structs
 
 from executing.double import a_task
 from restow.descheduling.plan import MadeProposal, Move
-from restow.descheduling.replaying import RefusedMove
-from restow.executing.ledger import AppliedMove, Ledger, apart
-from restow.executing.outcomes import (
+from restow.executing.history import AppliedMove, Ledger, apart
+from restow.executing.task import (
     Blocked,
     Cleared,
     Dropped,
@@ -24,6 +23,7 @@ from restow.executing.outcomes import (
     Unready,
     Unverified,
 )
+from restow.proving.replaying import RefusedMove
 
 TASK = a_task("web-0", candidates=["b", "d"])
 LANDED = (Evicted(TASK), Landed(TASK, "new", "b", LandingMatch.PREDICTED))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from executing.double import a_task
-from restow.executing.memory import FIRST_PAUSE, LONGEST_PAUSE, EvictionHistory
+from restow.executing.history import FIRST_PAUSE, LONGEST_PAUSE, EvictionHistory
 from restow.policies.codes import PlacementConstraint
 
 TASK = a_task("web-0")

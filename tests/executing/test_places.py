@@ -10,15 +10,14 @@ from msgspec import structs
 
 from builders import a_node, a_pod, pod_anti_affinity, pod_term
 from descheduling.harness import Object, a_cluster, a_policy
-from descheduling.proven import TOLD, read_policy
 from executing.double import Double, a_task, carry_out, endings
-from restow.descheduling.proving import prove_cycle
+from proving.proven import TOLD, read_policy
 from restow.descheduling.registry import strategies
-from restow.executing.outcomes import Landed, LandingMatch
-from restow.executing.places import FreePlaces
-from restow.executing.task import Task
-from restow.executing.tasks import tasks_of
+from restow.executing.deciding import tasks_of
+from restow.executing.following import FreePlaces
+from restow.executing.task import Landed, LandingMatch, Task
 from restow.kube.timestamps import parse_time
+from restow.proving.search import prove_cycle
 
 NOW = "2026-11-21T00:00:00Z"
 THRESHOLDS = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}

@@ -11,9 +11,9 @@ import pytest
 
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from executing.double import a_pod, a_task
-from restow.cluster.pod_values import Flag
-from restow.cluster.pods_now import PodNow
-from restow.executing.releasing import AT_A_TIME, AWAITED, LEFT_BEHIND, PAUSE, REQUEST, UNAWAITED, Releasing
+from restow.client.flow_control import AT_A_TIME
+from restow.cluster.pod_values import Flag, PodNow
+from restow.executing.steering import AWAITED, LEFT_BEHIND, PAUSE, REQUEST, UNAWAITED, Releasing
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

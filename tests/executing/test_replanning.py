@@ -9,7 +9,7 @@ import pytest
 
 from restow.executing.execution import Execution
 from restow.executing.replanning import conclude
-from restow.executing.settings import elapsed
+from restow.executing.surroundings import elapsed
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.executing.settings import closed
+from restow.executing.surroundings import closed
 from restow.kube.timestamps import parse_time
 from restow.policies.policy import Window
 

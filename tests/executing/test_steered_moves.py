@@ -13,12 +13,11 @@ from executing.steered import Gatekeeper, steered, steered_tasks
 from restow.client import eviction
 from restow.cluster.nodes import NodeRow
 from restow.cluster.pod_values import Flag
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import Dropped, Evicted, Landed, LandingMatch, Settled
-from restow.executing.task import Task
+from restow.executing.history import EvictionHistory
+from restow.executing.task import Dropped, Evicted, Landed, LandingMatch, Settled, Task
 from restow.kube.objects import Taint
 from restow.policies.policy import VetoSettings
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicy
 
 
 def scene(count: int = 1, **features: object) -> tuple[list[Task], Double, Gatekeeper]:

@@ -12,9 +12,8 @@ import pytest
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from executing.double import a_pod, a_task
 from executing.steered import steered
-from restow.client.leadership import Permit, always
-from restow.cluster.pod_values import Flag
-from restow.cluster.pods_now import PodNow
+from restow.client.transport import Permit, always
+from restow.cluster.pod_values import Flag, PodNow
 from restow.executing.steering import NoSteering, Steering
 from restow.executing.task import Task
 

@@ -10,8 +10,7 @@ import pytest
 from executing.double import Double, an_execution, endings, messages, outcomes, tasks, virtually
 from restow.client import eviction
 from restow.executing.execution import LAST_ANSWERS
-from restow.executing.outcomes import Failed, Outcome
-from restow.executing.task import Task
+from restow.executing.task import Failed, Outcome, Task
 
 
 @dataclass(slots=True)

@@ -17,9 +17,9 @@ from builders import (
     spread,
 )
 from descheduling.harness import cycle
-from restow.executing.tasks import tasks_of
+from restow.executing.deciding import tasks_of
 from restow.policies.policy import Policy, RestowSettings
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads.replacements import ReplacementPolicy
 
 
 def duplicates(count: int):

@@ -10,7 +10,7 @@ import pytest
 
 from executing.fences import OTHER, Nodes
 from executing.test_fencing import STRANGE, a_fence
-from restow.executing.unfencing import Unfencing
+from restow.executing.fencing import Unfencing
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

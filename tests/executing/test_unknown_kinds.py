@@ -9,10 +9,9 @@ import pytest
 
 from executing.double import LATENCY, START, Double, an_execution, endings, messages, outcomes, tasks, virtually
 from restow.client import eviction
-from restow.cluster.pods_now import PodNow
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import Dropped, Outcome, Unverified
-from restow.executing.task import Task
+from restow.cluster.pod_values import PodNow
+from restow.executing.history import EvictionHistory
+from restow.executing.task import Dropped, Outcome, Task, Unverified
 
 #: Seconds: after the eviction of the first pod, before its replacement is ready.
 SOON = 0.5

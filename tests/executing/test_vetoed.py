@@ -11,8 +11,7 @@ from msgspec import structs
 from executing.double import START, Double, a_pod, carry_out, endings, messages, tasks
 from restow.cluster.nodes import NodeRow
 from restow.cluster.pod_values import ALWAYS, PodVetoes
-from restow.executing.outcomes import Dropped
-from restow.executing.task import Task
+from restow.executing.task import Dropped, Task
 from restow.kube.duration import MINUTE, SECOND
 from restow.kube.objects import OwnerReference, Taint
 from restow.policies.codes import Certainty

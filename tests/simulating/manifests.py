@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from builders import Object, a_workload
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 
 
 def a_template(app: str, **spec: Any) -> Object:

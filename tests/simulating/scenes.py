@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from builders import a_node
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.actors import start_actors
-from restow.simulating.simulation import VirtualCluster
+from restow.simulating.virtual_cluster import VirtualCluster
 
 #: 2026-01-01T00:00:00Z.
 START = 1_767_225_600 * SECOND

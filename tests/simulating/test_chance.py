@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restow.simulating.chance import Chance
+from restow.simulating.virtual_time import Chance
 
 
 def test_actors_do_not_disturb_one_another():

@@ -7,17 +7,21 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from builders import a_node, a_pdb
+from builders import a_node, a_pdb, a_pod
 from descheduling.harness import a_policy
 from restow.cluster.pod_values import PodVetoes
 from restow.descheduling.registry import plugins
-from restow.kube.manifests.documents import manifest_of
+from restow.executing.surged_workloads import ANNOTATION
+from restow.kube.manifests import manifest_of
+from restow.kube.objects import OwnerReference
 from restow.kube.timestamps import SECOND
 from restow.policies.codes import Placement
 from restow.policies.load import load_policy
-from restow.simulating.descheduler import DeschedulerActor, DeschedulerSettings
-from restow.simulating.eviction import CREATED, TOO_MANY_REQUESTS
-from restow.simulating.execution_view import ExecutionView
+from restow.simulating.api_server.changes import with_metadata
+from restow.simulating.api_server.eviction import CREATED, TOO_MANY_REQUESTS
+from restow.simulating.descheduler import DeschedulerActor, DeschedulerSettings, ExecutionView
+from restow.simulating.kubelets import READY_DELAY
+from restow.workloads.controllers import DELETION_COST
 from simulating.manifests import a_controller, a_template
 from simulating.scenes import Scene
 
@@ -206,3 +210,93 @@ def test_the_executor_sees_what_simulated_pods_and_nodes_forbid():
     seen = view.pod(pod.metadata.namespace, pod.metadata.name)
     assert seen.vetoes == PodVetoes(unsafe_to_evict=True)
     assert (view.node_row("n2").do_not_disrupt, view.node_row("n9")) == (True, None)
+
+
+def surged(kind="Deployment", *, counts, replicas=6, **spec):
+    """A scene in which pods are crowded on one node and surged; ``counts`` gets how many were ready, and there, at each change."""
+    scene = Scene(nodes=1)
+    scene.store.apply(a_controller(kind, "web", replicas, **spec))
+    scene.settle()
+    for name in ("n2", "n3"):
+        scene.store.load(manifest_of(a_node(name, cpu="4", memory="8Gi")))
+    scene.settle()
+    scene.store.subscribe("Pod", lambda _event: counts.append((ready(scene), len(scene.pods()))))
+    return scene, a_descheduler(scene, Placement.PROVE, restow={"replacement": "surge"})
+
+
+def ready(scene):
+    return sum(pod.ready_since is not None and not pod.metadata.is_terminating for pod in scene.pods())
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
+def test_the_replacement_comes_first_in_a_surge(kind):
+    """No pod is ever missing, at most one pod is there besides those that go, and everything is as it was in the end."""
+    counts = []
+    scene, actor = surged(kind, counts=counts)
+    scene.run(1800)
+    assert spread(scene) == [2, 2, 2]
+    assert [(move.is_made, bool(move.replacement)) for move in actor.moves] == [(True, True)] * 4
+    assert min(ready for ready, _ in counts) == 6
+    workload = scene.get(kind, "web")
+    assert workload.spec.replicas == 6
+    assert ANNOTATION not in (workload.metadata.annotations or {})
+    assert not any(pod.metadata.annotation(DELETION_COST) for pod in scene.pods())
+
+
+def test_the_replica_set_of_a_rollout_is_surged_itself():
+    """Nobody else sets its replicas: a simulation has no Argo."""
+    scene, actor = surged("ReplicaSet", counts=(counts := []))
+    above = OwnerReference("Rollout", "web", "u-web", controller=True)
+    scene.store.update(with_metadata(scene.get("ReplicaSet", "web"), owner_references=(above,)))
+    scene.run(1800)
+    assert (spread(scene), len(actor.moves)) == ([2, 2, 2], 4)
+    assert min(ready for ready, _ in counts) == 6
+    assert scene.get("ReplicaSet", "web").spec.replicas == 6
+
+
+def test_a_surge_waits_until_the_new_pod_is_available():
+    """For ``minReadySeconds``, in which both are there."""
+    for seconds in (0, 60):
+        scene, actor = surged(counts=[], minReadySeconds=seconds)
+        scene.run(1800)
+        times = [move.time for move in actor.moves]
+        assert all(later - earlier >= seconds * SECOND for earlier, later in pairwise(times))
+        assert len(times) == 4
+
+
+def test_a_surge_whose_pod_does_not_become_ready_is_taken_back():
+    """The old pod stays, ready all the time, and keeps its deletion cost."""
+    counts, slow = [], annotated({READY_DELAY: "20m"})
+    scene, actor = surged(counts=counts, replicas=2, template=slow)
+    scene.run(900)
+    assert spread(scene) == [2, 0, 0]
+    assert (actor.moves, min(ready for ready, _ in counts), max(there for _, there in counts)) == ([], 2, 3)
+    assert scene.get("Deployment", "web").spec.replicas == 2
+    assert not any(pod.metadata.annotation(DELETION_COST) for pod in scene.pods())
+
+
+def test_what_an_autoscaler_scales_is_not_surged():
+    """And not evicted either, with ``surge``."""
+    counts = []
+    scene, actor = surged(counts=counts)
+    target = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9}
+    scaler = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "web", "namespace": "default"}, "spec": target}
+    scene.store.apply(manifest_of({"apiVersion": "autoscaling/v2"} | scaler))
+    scene.run(1800)
+    assert (spread(scene), actor.moves, counts) == ([6, 0, 0], [], [])
+
+
+@pytest.mark.parametrize(("replacement", "evictions"), [("surge", 0), ("auto", 1)])
+def test_nobody_migrates_virtual_machines(replacement, evictions):
+    """A simulation has no KubeVirt: where the policy leaves no eviction open, a launcher stays."""
+    scene = Scene(nodes=2)
+    labels = {"kubevirt.io": "virt-launcher"}
+    launcher = a_pod("launcher", node="n1", owner=("VirtualMachineInstance", "vm"), labels=labels, phase="Running")
+    scene.store.load(manifest_of(launcher))
+    scene.settle()
+    actor = a_descheduler(
+        scene, Placement.PROVE, "PodLifeTime", {"maxPodLifeTimeSeconds": 60}, restow={"replacement": replacement}
+    )
+    scene.run(2 * 3600)
+    assert len(actor.moves) == evictions
+    assert [pod.metadata.name for pod in scene.pods()] == ["launcher"] * (1 - evictions)

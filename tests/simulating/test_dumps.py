@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from msgspec import structs
 
-from restow.kube.manifests.documents import document_of, manifest_of
-from restow.simulating.controllers.revisions import REVISION_HASH
+from restow.kube.manifests import document_of, manifest_of
+from restow.workloads.made_of import REVISION_HASH
 from simulating.manifests import a_controller
 from simulating.scenes import Scene
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from builders import a_pdb
-from restow.kube.manifests.documents import document_of, manifest_of
-from restow.kube.manifests.metadata import Metadata
+from restow.kube.manifests import document_of, manifest_of
+from restow.kube.manifests.cluster_objects import Metadata
 from restow.kube.objects import Taint
 from restow.policies.codes import Placement
-from restow.simulating.eviction import evict
-from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN
+from restow.simulating.api_server.eviction import evict
+from restow.simulating.api_server.store import BACKGROUND, FOREGROUND, ORPHAN
 from simulating.manifests import a_controller, a_template
 from simulating.scenes import Scene
 from simulating.test_descheduler import a_descheduler

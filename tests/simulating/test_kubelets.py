@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from builders import a_node
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.actors import start_actors
 from restow.simulating.kubelets import (
@@ -16,7 +16,7 @@ from restow.simulating.kubelets import (
     START_DELAY,
     KubeletSettings,
 )
-from restow.simulating.simulation import VirtualCluster
+from restow.simulating.virtual_cluster import VirtualCluster
 from simulating.manifests import a_bare_pod
 from simulating.scenes import START, Scene
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.usage import ScenarioUsage

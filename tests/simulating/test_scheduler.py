@@ -8,10 +8,10 @@ from dataclasses import replace
 from msgspec import structs
 
 from builders import a_node, a_pdb, selector
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.simulating.actors import start_actors
-from restow.simulating.simulation import VirtualCluster
+from restow.simulating.virtual_cluster import VirtualCluster
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import MINUTE, START, Scene
 

@@ -7,8 +7,8 @@ from msgspec import structs
 
 from builders import a_node, a_pod, claim_volume, node_affinity, node_term, pod_affinity, pod_term, selector
 from builders.cluster_objects import a_pv, a_pvc, a_storage_class
-from restow.kube.manifests.documents import manifest_of
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.kube.manifests import manifest_of
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from simulating.scenes import Scene
 
 

@@ -6,8 +6,8 @@ import msgspec
 
 from builders import a_node, a_pdb
 from restow.cluster.snapshot import ClusterStore
-from restow.kube.kinds import KINDS
-from restow.kube.manifests.documents import document_of, manifest_of
+from restow.kube.manifests import document_of, manifest_of
+from restow.kube.objects import KINDS
 from restow.simulating.simulated_cluster import SimulatedCluster
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene

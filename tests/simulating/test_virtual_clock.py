@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.virtual_clock import VirtualClock
+from restow.simulating.virtual_time import VirtualClock
 
 
 def test_what_is_due_at_once_happens_in_the_order_in_which_it_was_entered():

@@ -18,18 +18,19 @@ import msgspec
 from msgspec import Raw, Struct
 
 from restow.client.errors import Forbidden, missing_right
-from restow.client.following import Changed, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import Selection
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
+from restow.client.watching import Changed, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.cluster.pod_reading import STEERING_GATE
-from restow.descheduling.steering import can_be_named
 from restow.errors import ClientError
+from restow.executing.rolling import ANNOTATION as ROLLOUT
 from restow.executing.steering import CONFIG_MAP
-from restow.kube import nulls
+from restow.kube import decoding
+from restow.kube.decoding import DECODING_ERRORS
 from restow.kube.objects import ConfigMap, OwnerReference, SchedulingGate
 from restow.kube.objects.metadata import ABSENT
-from restow.kube.objects.unreadable import DECODING_ERRORS
+from restow.proving.steering import can_be_named
 
 #: The path to which the API server sends reviews.
 PATH: Final = "/admission/steer"
@@ -64,6 +65,7 @@ class _Question(Struct, frozen=True):
 
 class _Metadata(Struct, frozen=True, rename="camel"):
     owner_references: tuple[OwnerReference, ...] = ()
+    annotations: dict[str, str] | None = None
 
 
 class _Spec(Struct, frozen=True, rename="camel"):
@@ -154,9 +156,9 @@ class Announced:
 
 
 def answer(review: bytes, awaits: Callable[[str], bool]) -> ReviewResponse:
-    """Admit what an AdmissionReview asks about, gated if it is a new pod of a controller (a uid) that is awaited."""
+    """Admit what an AdmissionReview asks about, gated if it is a new pod of a controller, or of a rollout, that is awaited (by its uid)."""
     try:
-        request = nulls.decode(_question, review).request
+        request = decoding.decode(_question, review).request
     except DECODING_ERRORS:
         return _written(_Response("", allowed=True))
     return _written(_response(request, awaits))
@@ -175,7 +177,7 @@ def _new_pod(request: _Request) -> _Pod | None:
     if request.kind != _Kind("", "Pod") or request.operation != "CREATE" or request.sub_resource:
         return None
     try:
-        return nulls.decode(_pod, request.object)
+        return decoding.decode(_pod, request.object)
     except DECODING_ERRORS:
         return None
 
@@ -187,7 +189,8 @@ def _is_awaited(pod: _Pod, awaits: Callable[[str], bool]) -> bool:
         return False
     if any(gate.name == STEERING_GATE for gate in pod.spec.scheduling_gates):
         return False
-    return awaits(owners[0].uid)
+    rollout = (pod.metadata.annotations or {}).get(ROLLOUT, "")
+    return awaits(owners[0].uid) or awaits(rollout)
 
 
 def _gating(pod: _Pod) -> dict[str, Any]:

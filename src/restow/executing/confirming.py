@@ -14,22 +14,24 @@ from typing import Any, Final
 import msgspec
 
 from restow.client import eviction
-from restow.client.dry_creation import created, read_whole, why_refused
-from restow.client.errors import Forbidden, NotFound
-from restow.client.transport import Api
+from restow.client.errors import Forbidden, NotFound, missing_right
+from restow.client.resources import RESOURCES
+from restow.client.transport import Api, Call, decoded
 from restow.cluster.pod_classes import Aspect, columns_of
 from restow.cluster.pod_store import PodStore
 from restow.errors import ClientError, InputError
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
-from restow.kube import nulls
-from restow.kube.objects import OwnerReference, Pod, Workload
-from restow.workloads import stateful_sets
+from restow.kube import decoding
+from restow.kube.objects import API_VERSIONS, OwnerReference, Pod, Workload
+from restow.workloads import controllers
 from restow.workloads.made_of import next_revision
 
+_DRY_RUN: Final = {"dryRun": "All"}
+_DECODER: Final = msgspec.json.Decoder(Pod)
 _WORKLOAD: Final = msgspec.json.Decoder(Workload)
 #: The kinds whose pods are their template with nothing but names, labels and claims added.
-KINDS: Final = ("ReplicaSet", "ReplicationController", "Job", stateful_sets.KIND)
+KINDS: Final = ("ReplicaSet", "ReplicationController", "Job", controllers.STATEFUL_SET)
 #: Labels that distinguish the pods of one controller; the dry run leaves them out.
 _OF_ONE_POD: Final = (
     "apps.kubernetes.io/pod-index",
@@ -52,6 +54,51 @@ _FIELDS: Final = {
     "volumes": "spec.volumes",
     "priority": "spec.priority",
 }
+
+
+async def _read_whole(api: Api, kind: str, namespace: str, name: str) -> dict[str, Any]:
+    """An object with all of its fields; NotFound, or ClientError that names the right which is missing."""
+    resource = RESOURCES[kind]
+    try:
+        found: dict[str, Any] = await api.read(resource.path(namespace, name), {}, msgspec.json.decode)
+    except Forbidden as error:
+        raise ClientError(missing_right(error, resource, ("get",))) from error
+    return found
+
+
+async def _created(api: Api, namespace: str, owner: OwnerReference, template: dict[str, Any]) -> Pod:
+    """The pod of a template, as the API server would keep it; ApiError says why it would be refused."""
+    body = msgspec.json.encode(_pod(namespace, owner, template))
+    call = Call("POST", RESOURCES["Pod"].path(namespace), _DRY_RUN, body)
+    return decoded(await api.send(call), lambda answer: decoding.decode(_DECODER, answer), call)
+
+
+def _why_refused(error: Forbidden) -> str:
+    """What to say where the API server forbids the creation: the right that is missing, or what an admission plugin says."""
+    if "cannot create resource" in error.answer:
+        return missing_right(error, RESOURCES["Pod"], ("create",))
+    return error.message
+
+
+def _pod(namespace: str, owner: OwnerReference, template: dict[str, Any]) -> dict[str, Any]:
+    """The request that a controller would send, except for the name: that of the running pod may be taken."""
+    given = template.get("metadata") or {}
+    reference = {
+        "apiVersion": API_VERSIONS[owner.kind],
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    metadata = {
+        "generateName": f"{owner.name}-",
+        "namespace": namespace,
+        "labels": given.get("labels") or {},
+        "annotations": given.get("annotations") or {},
+        "ownerReferences": [reference],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 @dataclass(slots=True)
@@ -79,25 +126,25 @@ class ConfirmedEvictions:
         namespace, owner = task.move.pod.namespace, task.owner
         try:
             template = await self._template(namespace, owner, task.move.pod.name)
-            pod = await created(self.api, namespace, owner, template)
+            pod = await _created(self.api, namespace, owner, template)
         except NotFound:
             return f"its {owner.kind} {owner.name} is gone"
         except Forbidden as error:
-            return f"its replacement would be refused: {why_refused(error)}"
+            return f"its replacement would be refused: {_why_refused(error)}"
         except ClientError as error:
             return f"its replacement is not confirmed: {error}"
         return difference(task.replacement, pod)
 
     async def _template(self, namespace: str, owner: OwnerReference, pod: str) -> dict[str, Any]:
         """What the next pod with this name is made of."""
-        controller = await read_whole(self.api, owner.kind, namespace, owner.name)
+        controller = await _read_whole(self.api, owner.kind, namespace, owner.name)
         template: dict[str, Any] = controller["spec"]["template"]
-        if owner.kind != stateful_sets.KIND:
+        if owner.kind != controllers.STATEFUL_SET:
             return template
-        wire = nulls.decode(_WORKLOAD, msgspec.json.encode(controller))
+        wire = decoding.decode(_WORKLOAD, msgspec.json.encode(controller))
         revision = next_revision(wire, pod)
         if revision != wire.status.update_revision:
-            kept = await read_whole(self.api, "ControllerRevision", namespace, revision)
+            kept = await _read_whole(self.api, "ControllerRevision", namespace, revision)
             template = kept["data"]["spec"]["template"]
         return _with_claims(template, controller["spec"].get("volumeClaimTemplates") or (), pod)
 

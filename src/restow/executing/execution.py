@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final
 
 from restow.client import eviction
-from restow.client.back_off import BackOff
 from restow.client.errors import NotPermitted
-from restow.client.leadership import Permit
-from restow.descheduling.namespace_opt_out import withheld
+from restow.client.flow_control import BackOff
+from restow.client.transport import Permit
 from restow.executing.eviction_queue import EvictionQueue, Pace
-from restow.executing.following import Following
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import (
+from restow.executing.following import Following, FreePlaces
+from restow.executing.history import EvictionHistory
+from restow.executing.replacing import Ways, replaced_first
+from restow.executing.revalidation import Rejection, gone, rejection
+from restow.executing.steering import NoSteering, Steers
+from restow.executing.surroundings import Clock, ClusterView, Evicting, ExecutionSettings, elapsed
+from restow.executing.task import (
     ENDINGS,
     UNFULFILLED,
     Blocked,
@@ -34,26 +37,13 @@ from restow.executing.outcomes import (
     Outcome,
     Postponed,
     Requested,
+    Settled,
+    Task,
 )
-from restow.executing.places import FreePlaces
-from restow.executing.revalidation import (
-    gone,
-    joined,
-    siblings_starting,
-    stale,
-    still_awaited,
-    surplus,
-    unknown,
-    vetoed,
-)
-from restow.executing.settings import Clock, ExecutionSettings, closed, elapsed
-from restow.executing.steering import NoSteering, Steers
-from restow.executing.surroundings import ClusterView, Evicting
-from restow.executing.task import Task
-from restow.policies.codes import OutcomeCode
+from restow.policies.codes import OutcomeCode, ReplacementMode
 
 #: Between two requests for the same pod (seconds).
-_ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
+ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 #: After these, the cluster is not as the plan assumes for later moves.
 _ASTRAY = (Postponed, *UNFULFILLED)
 #: The answer of a webhook that does not allow the eviction but moves the pod itself. Source: Descheduler 0.36, evictions.
@@ -62,6 +52,7 @@ _IN_BACKGROUND = "Eviction triggered evacuation"
 _LOOK_AGAIN = BackOff(first=0.05, cap=0.5, factor=1.5, jitter=0.1)
 _LOOKS_BEFORE_REPORT = 10
 LEADERSHIP_ENDED = "leadership has ended"
+_NO_WAY: Final = "no replacement comes first here"
 #: Timers may end slightly early (seconds): what is due within this time counts as due, or the loop would spin.
 _TICK = 0.001
 #: Seconds within which a request that was sent takes effect, if at all; a webhook may take 30. This long, an answer is
@@ -80,6 +71,7 @@ class Execution:
     memory: EvictionHistory
     clock: Clock
     steering: Steers = field(default_factory=NoSteering)
+    ways: Ways = field(default_factory=dict)
     #: Spreads repeated requests.
     chance: Random = field(default_factory=Random)
     _run: _Run | None = field(default=None, init=False)
@@ -98,13 +90,6 @@ class Execution:
         """Begin no more evictions, and wait for the replacements of pods already evicted. The rest is planned again."""
         if self._run is not None:
             self._run.conclude(why)
-
-
-class _Rejection(NamedTuple):
-    """Why a task is not begun."""
-
-    message: str
-    code: OutcomeCode
 
 
 class _Run:
@@ -136,7 +121,7 @@ class _Run:
         self._open: dict[int, Task] = {}
         #: How often the budgets of each task were checked for room.
         self._looks: Counter[int] = Counter()
-        self._stopped: _Rejection | None = None
+        self._stopped: Rejection | None = None
         #: The timeouts of requests that were sent; they have no deadline until a stop.
         self._patience: set[asyncio.Timeout] = set()
 
@@ -162,16 +147,16 @@ class _Run:
 
     def stop(self, why: str) -> None:
         self._following.stop(why)
-        self._begin_no_more(_Rejection(why, OutcomeCode.STOPPED))
+        self._begin_no_more(Rejection(why, OutcomeCode.STOPPED))
         deadline = elapsed() + LAST_ANSWERS
         for patience in self._patience:
             if patience.when() is None:
                 patience.reschedule(deadline)
 
     def conclude(self, why: str) -> None:
-        self._begin_no_more(_Rejection(why, OutcomeCode.REPLANNED))
+        self._begin_no_more(Rejection(why, OutcomeCode.REPLANNED))
 
-    def _begin_no_more(self, reason_against: _Rejection) -> None:
+    def _begin_no_more(self, reason_against: Rejection) -> None:
         if self._stopped is None or reason_against.code == OutcomeCode.STOPPED:
             self._stopped = reason_against
         self._queue.hurry()
@@ -213,7 +198,7 @@ class _Run:
             await self._carry(task)
         finally:
             if task.number not in self._unsure:
-                await self._await_no_more(task)
+                await self._await_no_more(self._open.get(task.number, task))
 
     async def _await_no_more(self, task: Task) -> None:
         self._open.pop(task.number, None)
@@ -226,7 +211,10 @@ class _Run:
             self._following.expect(task)
             await self._follow(task)
         elif (reason_against := self._rejection(task)) is None:
-            if not self._waits_for_room(task):
+            # What had to be evicted instead is evicted.
+            if task.move.is_replaced_first and not self._asked[task.number]:
+                await self._replace_first(task)
+            elif not self._waits_for_room(task):
                 await self._ask(task)
         elif unsure:
             self._leave(task, reason_against)
@@ -237,7 +225,7 @@ class _Run:
         """Whether the controller deletes the pod, since another one of its group was evicted."""
         return task.restarts and task.group in self._restarting
 
-    def _leave(self, task: Task, reason_against: _Rejection) -> None:
+    def _leave(self, task: Task, reason_against: Rejection) -> None:
         """Do not repeat a request that may have succeeded: wait and see whether the pod goes."""
         ending = Failed(task, f"the API server did not answer; no retry: {reason_against.message}")
         is_over = self._stopped is not None and self._stopped.code != OutcomeCode.REPLANNED
@@ -251,31 +239,14 @@ class _Run:
         seen = elapsed() - self._with.view.age("Pod")
         return seen > self._unsure[task.number] + LAST_ANSWERS
 
-    def _rejection(self, task: Task) -> _Rejection | None:
+    def _rejection(self, task: Task) -> Rejection | None:
         """Why a task is not begun, or its eviction not requested again; None if it may be."""
-        run, now, since_start = self._with, self._with.clock(), elapsed()
+        run, now = self._with, self._with.clock()
         if self._stopped is None and run.permit() <= 0:
             self.stop(LEADERSHIP_ENDED)
         if self._stopped is not None:
             return self._stopped
-        asked: tuple[tuple[OutcomeCode, Callable[[], str | None]], ...] = (
-            (OutcomeCode.UNKNOWN, lambda: unknown(task, run.view)),
-            (OutcomeCode.GONE, lambda: gone(task.move, run.view)),
-            (OutcomeCode.WINDOW, lambda: closed(run.settings.windows, now)),
-            (OutcomeCode.REQUESTED, lambda: run.memory.requested(task, since_start)),
-            (OutcomeCode.BACK_OFF, lambda: run.memory.reason_against(task, since_start)),
-            (
-                OutcomeCode.OPTED_OUT,
-                lambda: withheld(run.view.opt_out(task.move.pod.namespace), run.settings.namespaces),
-            ),
-            (OutcomeCode.VETOED, lambda: vetoed(task.move, run.view, run.settings.vetoes, now)),
-            (OutcomeCode.NOT_READY, lambda: still_awaited(task, run.view, run.memory)),
-            (OutcomeCode.STALE, lambda: stale(task.move, run.view)),
-            (OutcomeCode.STALE, lambda: joined(task, run.view, run.settings.group_kinds)),
-            (OutcomeCode.SURPLUS, lambda: surplus(task, run.view)),
-            (OutcomeCode.NOT_READY, lambda: siblings_starting(task, run.view, now, run.settings.ready)),
-        )
-        return next((_Rejection(message, code) for code, ask in asked if (message := ask()) is not None), None)
+        return rejection(task, run.view, run.memory, run.settings, now)
 
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
@@ -283,8 +254,11 @@ class _Run:
         if (problem := await self._announce(task)) is not None:
             self._report(Dropped(task, problem, OutcomeCode.UNSTEERED))
             return
-        began = elapsed()
         try:
+            if (problem := await self._reserve(task)) is not None:
+                self._report(Dropped(task, problem, OutcomeCode.NOT_RESERVED))
+                return
+            began = elapsed()
             answer = await self._answer(task)
         except NotPermitted:
             self.stop(LEADERSHIP_ENDED)
@@ -292,6 +266,42 @@ class _Run:
             return
         self._pace.answered(elapsed() - began)
         await self._answered(task, answer)
+
+    async def _replace_first(self, task: Task) -> None:
+        """Have the replacement come first, and the pod go when that is ready."""
+        self._following.expect(task)
+        if (problem := await self._announce(task)) is not None:
+            self._report(Dropped(task, problem, OutcomeCode.UNSTEERED))
+            return
+        try:
+            way = self._with.ways.get(task.move.mode)
+            begun = _NO_WAY if way is None else await way.begin(task)
+            if way is None or isinstance(begun, str):
+                await self._not_begun(task, str(begun))
+                return
+            came = await replaced_first(begun, way, self._following, self._with.steering, self._with.view)
+        except NotPermitted:
+            self.stop(LEADERSHIP_ENDED)
+            self._report(Dropped(task, LEADERSHIP_ENDED, OutcomeCode.STOPPED))
+            return
+        if isinstance(came, str):
+            self._report(Dropped(task, came, OutcomeCode.NOT_REPLACED_FIRST))
+            return
+        self._report(Evicted(task))
+        self._queue.answered(task)
+        self._queue.landed(task)
+        self._report(came)
+        self._report(Settled(task))
+
+    async def _not_begun(self, task: Task, problem: str) -> None:
+        """Evict the pod if the plan leaves that open, or let it stay."""
+        if not task.evicts_instead:
+            self._report(Dropped(task, problem, OutcomeCode.NOT_REPLACED_FIRST))
+        elif not self._waits_for_room(task):
+            # What is evicted has its replacement from the controller of the pod.
+            await self._await_no_more(task)
+            self._open[task.number] = evicted = replace(task, gate="")
+            await self._ask(evicted)
 
     async def _answered(self, task: Task, answer: eviction.Outcome) -> None:
         """Do what the API server's answer requires."""
@@ -320,6 +330,13 @@ class _Run:
     async def _announce(self, task: Task) -> str | None:
         """Have the replacement gated if it is to be steered; return why if that fails."""
         return await self._with.steering.announce(task) if task.is_steered else None
+
+    async def _reserve(self, task: Task) -> str | None:
+        """Have the replacement's place held if the plan says so; return why the pod stays if that fails."""
+        if task.move.mode is not ReplacementMode.RESERVE:
+            return None
+        problem = await self._with.steering.reserve(task)
+        return None if task.evicts_instead else problem
 
     async def _answer(self, task: Task) -> eviction.Outcome:
         """The API server's answer; after a stop, wait for it only a little longer."""
@@ -363,7 +380,7 @@ class _Run:
 
     def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> bool:
         """Ask again later. After the deadline, report the ending and return False."""
-        wait = _ASK_AGAIN.wait(self._asked[task.number], pause, self._with.chance)
+        wait = ASK_AGAIN.wait(self._asked[task.number], pause, self._with.chance)
         if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._report(ending)
             return False

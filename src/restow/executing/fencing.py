@@ -1,9 +1,14 @@
 """Fences: while a plan is carried out, the nodes where no replacement should land carry restow's taint.
 
-The process that fences holds the Lease ``restow-fence`` and renews it as long as its fence stands. So there is one fence at
-a time, and every replica of restow can see whether a fence is still held: ``unfencing.Unfencing`` removes those that are
-not. The fence is set before the first eviction; evictions begin when our own watch shows it, and a moment later, because
-kube-scheduler has its own watch. Patches keep all other taints (``client.objects``).
+Which nodes these are, ``proving.steering`` says. The process that fences holds the Lease ``restow-fence`` and renews
+it as long as its fence stands, ``LONGEST`` seconds at most. So there is one fence at a time, and every replica of restow
+can see whether a fence is still held. The fence is set before the first eviction; evictions begin when our own watch
+shows it, and a moment later, because kube-scheduler has its own watch. Patches keep all other taints
+(``client.objects``).
+
+Fences that are not held any more are removed by every replica of restow, not only the leader (``Unfencing``). One that
+sees fenced nodes, and does not hold the fence itself, applies for that Lease. As long as the holder renews it, nothing
+happens. If the holder is dead or has released the Lease, one replica gets it and removes the fence.
 """
 
 from __future__ import annotations
@@ -17,27 +22,31 @@ from typing import Any, Final, Protocol
 
 from restow.client import objects
 from restow.client.errors import NotFound
-from restow.client.leader_election import Election
-from restow.client.leadership import Permit, Timing
+from restow.client.flow_control import for_each
+from restow.client.leader_election import Election, Leadership, Timing, lead
 from restow.client.objects import PatchKind, adding_taint, is_outdated, removing_taint
 from restow.client.resources import RESOURCES
-from restow.client.transport import Api
-from restow.cluster.fenced_nodes import FencedNode
+from restow.client.transport import Api, Permit
+from restow.cluster.closed_nodes import FencedNode
 from restow.errors import ClientError
-from restow.executing.settings import Clock, elapsed
+from restow.executing.surroundings import Clock, elapsed
 from restow.kube.taints import FENCE
 
 LEASE: Final = "restow-fence"
+#: Seconds for which a fence stands at most: other pods that wait for the nodes get them between two plans.
+LONGEST: Final = 600.0
 #: The durations of that lease (seconds): a fence counts as abandoned when its holder has been dead for so long.
 TIMING: Final = Timing(lease=5.0, renew=3.0, retry=1.0)
 #: Seconds to wait for the end of another fence; after that, the plan is carried out without one.
 _PATIENCE: Final = TIMING.lease + 4.0
-#: How many nodes are patched at a time, and how often a patch is tried.
-_AT_A_TIME: Final = 16
+#: How often a patch is tried.
 _TRIES: Final = 3
 #: Seconds within which our own watch has to show the taints, and the additional time for the scheduler's watch.
 _SEEN: Final = 10.0
 _SETTLING: Final = 0.25
+#: Seconds between two checks for abandoned fences, and the time that another process has to remove its fence itself.
+PAUSE: Final = 0.5
+_GRACE: Final = 1.0
 _TOLD: Final = "it is to stop"
 #: The longest value of a taint, and of its part before the time.
 _LONGEST_HOLDER: Final = 63 - len("_20261122T170000Z")
@@ -105,7 +114,7 @@ class Fencing:
         return problem
 
     async def lift(self) -> None:
-        """Remove the fence. Nodes where that fails are left to ``unfencing.Unfencing`` of any replica."""
+        """Remove the fence. Nodes where that fails are left to ``Unfencing`` of any replica."""
         if self._ending is None:
             await self._lift()
 
@@ -141,6 +150,11 @@ class Fencing:
             await self.cluster.wait_for(lambda: not self.cluster.fences(), elapsed() + _SEEN)
 
     @property
+    def has_lasted(self) -> bool:
+        """Whether the fence has stood for as long as one may."""
+        return elapsed() >= self.since + LONGEST
+
+    @property
     def is_whole(self) -> bool:
         """Whether all nodes of the fence still carry it, and it is still ours."""
         return self._is_held and self._shows(self._nodes)
@@ -157,9 +171,9 @@ class Fencing:
         if not await self.cluster.wait_for(lambda: not self._others(nodes), elapsed() + _SEEN):
             return "nodes still carry a fence of before, which could not be removed"
         missing = nodes - {each.name for each in self.cluster.fences()}
-        problems = await _for_each(sorted(missing), lambda node: self._fence(node, effect))
-        if problems:
-            return problems[0]
+        problems = await for_each(sorted(missing), lambda node: self._fence(node, effect))
+        if (problem := next(filter(None, problems), None)) is not None:
+            return problem
         if not await self.cluster.wait_for(lambda: self._shows(nodes), elapsed() + _SEEN):
             return f"the watch of nodes has not shown the fence within {_SEEN:.0f} s"
         self._nodes = nodes
@@ -231,7 +245,7 @@ async def remove(api: Api, fences: Iterable[FencedNode]) -> list[str]:
             return None if is_outdated(error) else f"{fence.name} is still fenced: {error}"
         return None
 
-    return await _for_each(fences, unfence)
+    return [problem for problem in await for_each(fences, unfence) if problem is not None]
 
 
 def taint_value(holder: str, now: float) -> str:
@@ -240,13 +254,73 @@ def taint_value(holder: str, now: float) -> str:
     return f"{name}_{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}"
 
 
-async def _for_each(things: Iterable[Any], do: Callable[[Any], Any]) -> list[str]:
-    """Do something for each fence or node, a few at a time; return the problems."""
-    limit = asyncio.Semaphore(_AT_A_TIME)
+class FenceMetrics(Protocol):
+    """Metrics of fences; ``serving.figures.SteeringMetrics`` has them."""
 
-    async def one(thing: Any) -> str | None:
-        async with limit:
-            problem: str | None = await do(thing)
-            return problem
+    def fences_stand(self, nodes: int, seconds: float) -> None:
+        """Set how many nodes are fenced, and for how many seconds the longest has been."""
+        ...
 
-    return [problem for problem in await asyncio.gather(*map(one, things)) if problem is not None]
+    def fences_removed(self, nodes: int) -> None:
+        """Count removed fences that were abandoned."""
+        ...
+
+
+@dataclass(slots=True)
+class Unfencing:
+    """Removes abandoned fences."""
+
+    api: Api
+    cluster: NodesNow
+    #: Makes a candidate for the lease of fences.
+    election: Callable[[], Election]
+    #: Logs a warning.
+    warn: Callable[[str], None]
+    counts: FenceMetrics
+    #: What this process fences itself while it leads; None while it does not.
+    fencing: Fencing | None = None
+    #: When each fenced node was first seen.
+    _seen: dict[str, float] = field(default_factory=dict, init=False)
+    #: Applies for the lease, and removes the fences once it has it.
+    _applying: asyncio.Task[None] | None = field(default=None, init=False)
+
+    async def run(self) -> None:
+        """Check regularly, until cancelled."""
+        try:
+            while True:
+                self.look()
+                await asyncio.sleep(PAUSE)
+        finally:
+            if self._applying is not None:
+                self._applying.cancel()
+                await asyncio.wait((self._applying,))
+
+    def look(self) -> None:
+        """Note how long nodes are fenced. Apply for the Lease while there are fences that are not ours."""
+        now, fences = elapsed(), self.cluster.fences()
+        self._seen = {each.name: self._seen.get(each.name, now) for each in fences}
+        oldest = max((now - seen for seen in self._seen.values()), default=0.0)
+        self.counts.fences_stand(len(self._seen), oldest)
+        if not self._strange(fences):
+            if self._applying is not None:
+                self._applying.cancel()
+        elif oldest >= _GRACE and (self._applying is None or self._applying.done()):
+            self._applying = asyncio.create_task(self._take_away(), name="take fences away")
+
+    def _strange(self, fences: Iterable[FencedNode]) -> list[FencedNode]:
+        """The fences that this process does not hold."""
+        ours = self.fencing.value if self.fencing is not None else ""
+        return [each for each in fences if each.value != ours]
+
+    async def _take_away(self) -> None:
+        try:
+            await lead(self.election(), self._remove)
+        except Exception as error:  # noqa: BLE001 - the next try may succeed, and no one else tries
+            self.warn(f"fences that nobody holds were not removed: {error or type(error).__name__}")
+
+    async def _remove(self, _leadership: Leadership) -> None:
+        strange = self._strange(self.cluster.fences())
+        problems = await remove(self.api, strange)
+        for problem in problems:
+            self.warn(problem)
+        self.counts.fences_removed(len(strange) - len(problems))

@@ -2,38 +2,41 @@
 
 The state is checked a few times a second, not after every change of the cluster: with hundreds of evictions under way, every
 change would cause hundreds of checks. The first checks come sooner, because the next proven move waits for this landing.
+
+kube-scheduler chooses among equal nodes at random, so a replacement may land on another node than the one that the plan
+assumes. If the plan has a place on that node for an interchangeable pod, the two have only changed places: no node gets
+fuller than the plan makes it, and once all moves are made the cluster is the one that was proven. If no such place is
+left (``FreePlaces``), the later moves assume a cluster that does not exist.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from restow.cluster.pod_values import Phase
-from restow.cluster.pods_now import PodNow
+from restow.cluster.pod_values import Phase, PodNow
 from restow.descheduling.vetoes import closed_now
-from restow.executing.memory import Awaited, EvictionHistory
-from restow.executing.outcomes import (
+from restow.executing.history import Awaited, EvictionHistory
+from restow.executing.revalidation import is_there, surplus
+from restow.executing.steering import Steers
+from restow.executing.surroundings import ClusterView, ExecutionSettings, elapsed
+from restow.executing.task import (
     Cleared,
     Landed,
     LandingMatch,
     Missing,
     Outcome,
     Settled,
+    Task,
     Unready,
     Unverified,
     match_of,
 )
-from restow.executing.places import FreePlaces
-from restow.executing.revalidation import is_there, surplus
-from restow.executing.settings import ExecutionSettings, elapsed
-from restow.executing.steering import Steers
-from restow.executing.surroundings import ClusterView
-from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
-from restow.workloads import stateful_sets
-from restow.workloads.replacement_policy import ReplacementPolicy
+from restow.workloads import controllers
+from restow.workloads.replacements import ReplacementPolicy
 
 #: Seconds until the second look, how much longer each pause is than the one before, and the longest.
 _FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.2, 0.25
@@ -42,6 +45,29 @@ _TOLD = 3
 
 #: Namespace and uid of a controller.
 _Owner = tuple[str, str]
+
+
+class FreePlaces:
+    """The places of one plan that no replacement has taken yet."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        #: How many, by kind of pod and node.
+        self._free: Counter[tuple[Hashable, str]] = Counter(
+            (task.interchangeable, task.move.target)
+            for task in tasks
+            if task.interchangeable is not None and task.move.target is not None
+        )
+
+    def take(self, task: Task, node: str) -> bool:
+        """Whether the plan holds if the replacement of a task is on a node; if so, its place there is taken."""
+        move = task.move
+        if task.interchangeable is None:
+            return move.target in (None, node)
+        place = task.interchangeable, node
+        if not self._free[place] or (node == move.source and node != move.target) or node in move.in_vain:
+            return False
+        self._free[place] -= 1
+        return True
 
 
 class Following:
@@ -76,6 +102,10 @@ class Following:
         if task.owner is not None:
             self._replacements.expect(task, self._view.pods_of(*_owner(task)))
             self._interruptions[task.number] = self._view.interruptions
+
+    def expect_any(self, task: Task) -> None:
+        """Prepare for the replacement of a pod whose task has got a new controller: all pods of that are replacements."""
+        self._replacements.expect(task, ())
 
     def stray(self, task: Task) -> None:
         """Note that a move has not done what the proofs of later moves assume, or not yet."""
@@ -166,7 +196,7 @@ class Following:
             return Unverified(task, self._stopped)
         if pod is not None and pod.phase == Phase.FAILED:
             return self._unready(task, pod, "has failed")
-        if pod is None and surplus(task, self._view) is not None:
+        if pod is None and not task.move.is_replaced_first and surplus(task, self._view) is not None:
             self.stray(task)
             return Cleared(task, invalidates_plan=task.is_proven)
         return self._overdue(task, pod) if elapsed() >= deadline else None
@@ -219,7 +249,7 @@ class ReplacementTracker:
         assert task.owner is not None
         known = self._known[_owner(task)]
         for pod in pods:
-            is_ours = task.owner.kind != stateful_sets.KIND or pod.name == task.move.pod.name
+            is_ours = task.owner.kind != controllers.STATEFUL_SET or pod.name == task.move.pod.name
             if is_ours and pod.uid not in known and not pod.is_terminating:
                 known.add(pod.uid)
                 return pod

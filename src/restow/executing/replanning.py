@@ -1,13 +1,13 @@
 """The plans of one cycle, each valid until an outcome invalidates the proofs of its later moves.
 
 The cycle then decides again, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next
-plan has to know of those before it.
+plan has to know of those before it. A dry run carries out one plan, and has no client, so it cannot write.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -15,7 +15,9 @@ from typing import Final, Protocol
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.limits import PriorEviction
 from restow.executing.execution import Execution
-from restow.executing.outcomes import (
+from restow.executing.history import EvictionHistory
+from restow.executing.surroundings import Clock, ClusterView, ExecutionSettings, closed, elapsed
+from restow.executing.task import (
     UNFULFILLED,
     Blocked,
     Cleared,
@@ -25,11 +27,9 @@ from restow.executing.outcomes import (
     Landed,
     Outcome,
     Requested,
+    Task,
     WouldEvict,
 )
-from restow.executing.settings import elapsed
-from restow.executing.surroundings import ClusterView
-from restow.executing.task import Task
 from restow.policies.codes import OutcomeCode, RefusalCode, Stage
 
 #: What a move takes at least (seconds), from the request to the landing.
@@ -145,3 +145,22 @@ async def makes_room(view: WaitingView, cycle: Cycle, progress: CycleProgress, g
     if not budgets or not any(code == RefusalCode.DISRUPTION_BUDGET for _, code, _ in reasons):
         return False
     return await view.wait_for(lambda: any(map(view.has_room, budgets)), elapsed() + SEEN)
+
+
+@dataclass(slots=True, frozen=True)
+class DryRun:
+    """Reports which moves would be made, and makes none."""
+
+    settings: ExecutionSettings
+    memory: EvictionHistory
+    clock: Clock
+
+    async def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
+        """Yield one ending for each task, in the order of the plan."""
+        for task in tasks:
+            if (shut := closed(self.settings.windows, self.clock())) is not None:
+                yield Dropped(task, shut, OutcomeCode.WINDOW)
+            elif (why := self.memory.reason_against(task, elapsed())) is not None:
+                yield Dropped(task, why, OutcomeCode.BACK_OFF)
+            else:
+                yield WouldEvict(task)

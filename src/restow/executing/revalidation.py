@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import UNSET
 
-from restow.cluster.pod_values import Phase
-from restow.cluster.pods_now import PodNow
+from restow.cluster.pod_values import Phase, PodNow
 from restow.descheduling.plan import Move
+from restow.descheduling.protections import withheld
 from restow.descheduling.vetoes import closed_now, node_veto_now, veto_now
-from restow.executing.memory import EvictionHistory
-from restow.executing.surroundings import ClusterView
+from restow.executing.history import EvictionHistory
+from restow.executing.surroundings import ClusterView, ExecutionSettings, closed, elapsed
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
-from restow.live.kinds import PERMITTING
+from restow.live.reading import PERMITTING
+from restow.policies.codes import OutcomeCode
 from restow.policies.policy import VetoSettings
 from restow.workloads.groups import GroupKind, group_now
 
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
 _TOLD = 3
+
+
+class Rejection(NamedTuple):
+    """Why a task is not begun."""
+
+    message: str
+    code: OutcomeCode
+
+
+def rejection(
+    task: Task, view: ClusterView, memory: EvictionHistory, settings: ExecutionSettings, now: float
+) -> Rejection | None:
+    """Why a task is not begun at a time (seconds since the epoch), or not asked for again; None if it may be."""
+    move, since_start = task.move, elapsed()
+    asked: tuple[tuple[OutcomeCode, Callable[[], str | None]], ...] = (
+        (OutcomeCode.UNKNOWN, lambda: unknown(task, view)),
+        (OutcomeCode.GONE, lambda: gone(move, view)),
+        (OutcomeCode.WINDOW, lambda: closed(settings.windows, now)),
+        (OutcomeCode.REQUESTED, lambda: memory.requested(task, since_start)),
+        (OutcomeCode.BACK_OFF, lambda: memory.reason_against(task, since_start)),
+        (OutcomeCode.OPTED_OUT, lambda: withheld(view.opt_out(move.pod.namespace), settings.namespaces)),
+        (OutcomeCode.VETOED, lambda: vetoed(move, view, settings.vetoes, now)),
+        (OutcomeCode.NOT_READY, lambda: still_awaited(task, view, memory)),
+        (OutcomeCode.STALE, lambda: stale(move, view)),
+        (OutcomeCode.STALE, lambda: joined(task, view, settings.group_kinds)),
+        (OutcomeCode.SURPLUS, lambda: surplus(task, view)),
+        (OutcomeCode.NOT_READY, lambda: siblings_starting(task, view, now, settings.ready)),
+    )
+    return next((Rejection(message, code) for code, ask in asked if (message := ask()) is not None), None)
 
 
 def unknown(task: Task, view: ClusterView) -> str | None:
@@ -38,12 +69,18 @@ def _asked_by_proofs(task: Task) -> tuple[str, ...]:
 
 
 def gone(move: Move, view: ClusterView) -> str | None:
-    """Why there is nothing to evict any more; None if the pod is still there."""
+    """Why there is nothing to evict any more; None if the pod is still there.
+
+    A pod whose replacement comes first need not be deleted: KubeVirt leaves the launcher of a machine that has moved,
+    with the phase Succeeded.
+    """
     pod = view.pod(move.pod.namespace, move.pod.name)
     if pod is None:
         return "it is already gone"
     if pod.uid != move.pod.uid:
         return "it is already gone, and another pod has its name"
+    if move.is_replaced_first and pod.phase in (Phase.SUCCEEDED, Phase.FAILED):
+        return "it has ended"
     return "it is already being deleted" if pod.is_terminating else None
 
 

@@ -1,4 +1,4 @@
-"""All actors of a simulated cluster except deschedulers and scenarios."""
+"""Starts what acts by itself in a simulated cluster, but deschedulers, autoscalers and scenarios."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.simulating.controllers import (
-    cron_jobs,
-    daemon_sets,
-    deployments,
-    disruption,
-    garbage_collector,
-    jobs,
-    namespaces,
-    replica_sets,
-    stateful_sets,
-    taint_eviction,
+from restow.simulating.controllers.cron_jobs import CronJobController
+from restow.simulating.controllers.daemon_sets import DaemonSetController
+from restow.simulating.controllers.deployments import DeploymentController
+from restow.simulating.controllers.disruption import DisruptionController
+from restow.simulating.controllers.garbage_collection import (
+    GarbageCollector,
+    NamespaceController,
+    PodGarbageCollector,
 )
-from restow.simulating.controllers.node_lifecycle import NodeLifecycle
-from restow.simulating.controllers.pod_gc import PodGarbageCollector
+from restow.simulating.controllers.jobs import JobController
+from restow.simulating.controllers.node_lifecycle import NodeLifecycle, TaintEviction
+from restow.simulating.controllers.replica_sets import ReplicaSetController, ReplicationManager
+from restow.simulating.controllers.stateful_sets import StatefulSetController
 from restow.simulating.kubelets import Kubelets, KubeletSettings
 from restow.simulating.memory import MemoryPressure
 from restow.simulating.scheduler import SchedulerActor
-from restow.simulating.simulation import VirtualCluster
+from restow.simulating.virtual_cluster import VirtualCluster
 
+#: In the order in which they see an event.
 _CONTROLLERS = (
-    garbage_collector,
-    namespaces,
-    replica_sets,
-    deployments,
-    stateful_sets,
-    daemon_sets,
-    jobs,
-    cron_jobs,
-    disruption,
-    taint_eviction,
+    GarbageCollector,
+    NamespaceController,
+    ReplicaSetController,
+    ReplicationManager,
+    DeploymentController,
+    StatefulSetController,
+    DaemonSetController,
+    JobController,
+    CronJobController,
+    DisruptionController,
+    TaintEviction,
 )
 
 
@@ -56,8 +57,8 @@ def start_actors(
 
     ``schedulers`` are the profiles of each scheduler; several of them do not know of one another.
     """
-    for each in _CONTROLLERS:
-        each.start(simulation)
+    for start in _CONTROLLERS:
+        start(simulation)
     kubelets = Kubelets(simulation, kubelet_settings)
     MemoryPressure(simulation, kubelets)
     NodeLifecycle(simulation, kubelets)

@@ -5,32 +5,63 @@ Kubernetes Descheduler, which asks for all moves of a plan at once. In ``prove``
 itself carries the plans out, in virtual time, with all of its rules. So moves wait for landings, budgets and windows, go side
 by side where they may, the rest is planned again where a replacement lands elsewhere, and workloads whose moves come to
 nothing are left alone for a while. Deciding takes no time here.
+
+The executor's waits are entries of the clock. An event loop asks its selector to wait until the next timer is due; the
+selector here does not wait, but ends the loop's run, and the loop continues from an entry of the clock for that time. So
+everything else in the cluster happens in between, in its order, and a run is the same every time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import math
+import selectors
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from typing import Any, Final
 
-from restow.client.leadership import always
+import msgspec
+
+from restow.client import eviction
+from restow.client.transport import always
+from restow.cluster.nodes import NodeRow
+from restow.cluster.pod_values import NO_VETOES, PHASES, Flag, Phase, PodNow, PodVetoes, vetoes_of
+from restow.cluster.snapshot import ClusterSnapshot
+from restow.descheduling.arbiter import Searches
 from restow.descheduling.plan import Move
-from restow.descheduling.planning import policy_as_asked
 from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.executing.execution import Execution
-from restow.executing.memory import EvictionHistory
+from restow.executing.history import EvictionHistory
 from restow.executing.replanning import CycleProgress, carried_out, makes_room
-from restow.executing.settings import ExecutionSettings, closed, elapsed
+from restow.executing.surroundings import ExecutionSettings, closed, elapsed
 from restow.executing.task import Task
-from restow.kube.manifests import Pod
+from restow.kube.manifests import Node, Pod
+from restow.kube.objects import OwnerReference, PodAnnotations, Volume
 from restow.kube.timestamps import SECOND
-from restow.policies.codes import Placement
+from restow.policies.codes import Placement, ReplacementMode
 from restow.policies.policy import Policy
+from restow.proving.planning import policy_as_asked
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.simulating.eviction import CREATED, NOT_FOUND, EvictionAnswer, evict
-from restow.simulating.execution_view import ExecutionView, SimulatedEvictions
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.virtual_time import VirtualTask
-from restow.simulating.work_queue import DELIVERY
+from restow.simulating.api_server.eviction import (
+    CREATED,
+    INTERNAL_ERROR,
+    NOT_FOUND,
+    TOO_MANY_REQUESTS,
+    EvictionAnswer,
+    evict,
+)
+from restow.simulating.api_server.indexes import key_of
+from restow.simulating.rolling import SimulatedRollouts
+from restow.simulating.simulated_cluster import time_of
+from restow.simulating.surging import SimulatedSurges
+from restow.simulating.virtual_cluster import DELIVERY, VirtualCluster
+from restow.simulating.virtual_time import VirtualClock
+from restow.workloads.controllers import wanted_replicas
+
+#: Seconds between two looks at what is waited for.
+_LOOK: Final = 0.1
+#: Timers are due at whole nanoseconds: a wait that is shorter than one would never end.
+_SHORTEST: Final = 1
 
 
 @dataclass(slots=True, frozen=True)
@@ -51,8 +82,10 @@ class AskedMove:
     #: Nanoseconds since the epoch.
     time: int
     move: Move
-    #: What the eviction API answered.
+    #: What the eviction API answered; ``CREATED`` also for pods that go without an eviction.
     code: int
+    #: The replacement that came before the pod goes; empty where it comes afterwards.
+    replacement: str = ""
 
     @property
     def is_made(self) -> bool:
@@ -79,13 +112,19 @@ class DeschedulerActor:
         self._view = ExecutionView(simulation)
         self._execution = Execution(
             view=self._view,
-            evicting=SimulatedEvictions(self._ask),
+            evicting=self,
             permit=always,
             settings=ExecutionSettings.of(policy.restow),
             memory=EvictionHistory(),
             clock=lambda: self._clock.now / SECOND,
+            ways={
+                ReplacementMode.SURGE: SimulatedSurges(simulation.store, self._replaced),
+                ReplacementMode.ROLLOUT: SimulatedRollouts(simulation.store, self._replaced),
+            },
             chance=simulation.chance.stream("descheduler"),
         )
+        #: What strategies searched for in the last plan.
+        self._searches: Searches = {}
         #: The cycle under way.
         self._cycle: VirtualTask | None = None
 
@@ -98,6 +137,10 @@ class DeschedulerActor:
         """Leave a cycle that is under way."""
         if self._cycle is not None and not self._cycle.is_over:
             self._cycle.stop()
+
+    async def evict(self, task: Task) -> eviction.Outcome:
+        """Carry out a move of its plan, as the executor asks for it; the API answers at once."""
+        return _as_outcome(self._ask(task))
 
     def _look(self) -> None:
         """Decide, unless the last plan is not carried out yet."""
@@ -123,8 +166,9 @@ class DeschedulerActor:
     async def _carry_out_plan(self, progress: CycleProgress) -> bool:
         """Make a plan and carry it out; whether to make another one afterwards."""
         execution = self._execution
-        before = Before(progress.prior_evictions, progress.given_up, execution.memory.pausing(elapsed()))
-        decision = self._decide(before)
+        resting = execution.memory.pausing(elapsed())
+        decision = self._decide(Before(progress.prior_evictions, progress.given_up, resting, self._searches))
+        self._searches = decision.cycle.record.searches
         if not decision.tasks or closed(execution.settings.windows, execution.clock()) is not None:
             return False
         steps, given_up = progress.steps, len(progress.given_up)
@@ -142,8 +186,191 @@ class DeschedulerActor:
         if pod is None or pod.metadata.uid != wanted.uid or pod.metadata.is_terminating:
             return EvictionAnswer(NOT_FOUND, f'pods "{wanted.name}" not found')
         answer = evict(self._store, wanted.namespace, wanted.name)
-        asked = AskedMove(self._clock.now, task.move, answer.code)
+        self._tell(pod, AskedMove(self._clock.now, task.move, answer.code))
+        return answer
+
+    def _replaced(self, task: Task, replacement: str) -> None:
+        """A pod goes whose replacement is there."""
+        pod: Pod | None = self._store.get("Pod", task.move.pod.namespace, task.move.pod.name)
+        if pod is not None:
+            self._tell(pod, AskedMove(self._clock.now, task.move, CREATED, replacement))
+
+    def _tell(self, pod: Pod, asked: AskedMove) -> None:
         self.moves.append(asked)
         for listener in self.listeners:
             listener(pod, asked)
-        return answer
+
+
+class ExecutionView:
+    """A ``ClusterView`` of a simulated cluster."""
+
+    #: Nothing ever breaks off.
+    interruptions = 0
+
+    def __init__(self, simulation: VirtualCluster) -> None:
+        self._store, self._view = simulation.store, simulation.view
+
+    @property
+    def _cluster(self) -> ClusterSnapshot:
+        return self._view.state.cluster
+
+    def unknown(self, _kinds: Iterable[str]) -> str | None:
+        """No kind is unknown."""
+        return None
+
+    def age(self, _kind: str) -> float:
+        """Everything is as it is now."""
+        return 0.0
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        """A pod; None if it is gone."""
+        found: Pod | None = self._store.get("Pod", namespace, name)
+        return None if found is None else _as_seen(found)
+
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods of a namespace that name an owner (a uid), by name, terminating ones too."""
+        found = (pod for pod in self._store.owned(owner, "Pod") if pod.metadata.namespace == namespace)
+        return [_as_seen(pod) for pod in sorted(found, key=key_of)]
+
+    def takes_pods(self, node: str) -> bool:
+        """Whether a node is there and not cordoned."""
+        found: Node | None = self._store.get("Node", "", node)
+        return found is not None and not found.spec.unschedulable
+
+    def node_row(self, node: str) -> NodeRow | None:
+        """Everything that is known of a node; None if there is no such node."""
+        nodes = self._cluster.nodes
+        return nodes.row(nodes.index[node]) if node in nodes.index else None
+
+    def opt_out(self, namespace: str) -> str | None:
+        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none."""
+        found = self._cluster.kind("Namespace").get(("", namespace))
+        annotations = None if found is None else found.metadata.annotations
+        return None if annotations is None else annotations.eviction
+
+    def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
+        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if it is gone."""
+        return wanted_replicas(self._cluster.kind(owner.kind).get((namespace, owner.name)), owner)
+
+    def has_room(self, budget: str) -> bool:
+        """Whether a disruption budget (namespace/name) allows an eviction; one that is gone does."""
+        namespace, _, name = budget.partition("/")
+        found = self._store.get("PodDisruptionBudget", namespace, name)
+        return found is None or found.status.disruptions_allowed > 0
+
+    async def wait_for(self, predicate: Callable[[], bool], deadline: float) -> bool:
+        """Wait until something holds; False if it still does not at ``deadline``, in the event loop's time."""
+        while not predicate():
+            if elapsed() >= deadline:
+                return False
+            await asyncio.sleep(_LOOK)
+        return True
+
+
+def _as_outcome(answer: EvictionAnswer) -> eviction.Outcome:
+    """An answer of the simulated API, as a client takes it."""
+    if answer.is_evicted:
+        return eviction.EvictionAccepted()
+    if answer.code == NOT_FOUND:
+        return eviction.AlreadyGone(answer.message)
+    if answer.code == TOO_MANY_REQUESTS:
+        return eviction.BudgetExhausted(answer.message, answer.message, None)
+    if answer.code == INTERNAL_ERROR:
+        return eviction.Misconfigured(answer.message)
+    return eviction.EvictionFailed(answer.message, answer.code)
+
+
+def _as_seen(pod: Pod) -> PodNow:
+    metadata = pod.metadata
+    return PodNow(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        node=pod.node or None,
+        phase=PHASES.get(pod.status.phase, Phase.UNKNOWN),
+        flags=Flag.TERMINATING if metadata.is_terminating else Flag(0),
+        owners=metadata.owner_references or (),
+        conditions=pod.status.conditions or (),
+        created=time_of(metadata.creation_timestamp),
+        labels=metadata.labels or {},
+        started=time_of(pod.status.start_time),
+        vetoes=_vetoes(pod),
+    )
+
+
+def _vetoes(pod: Pod) -> PodVetoes:
+    if not pod.metadata.annotations:
+        return NO_VETOES
+    volumes = msgspec.convert(pod.spec.get("volumes") or (), tuple[Volume, ...])
+    return vetoes_of(msgspec.convert(pod.metadata.annotations, PodAnnotations), volumes)
+
+
+class _NoWaiting(selectors.SelectSelector):
+    """Ends the run of a loop that has nothing to do now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        #: Seconds until the loop has something to do again; None if it never has.
+        self.pause: float | None = None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Nothing: there are no writes to a simulated cluster from outside."""
+        if (timeout is None or timeout > 0) and self.loop is not None:
+            self.pause = timeout
+            self.loop.stop()
+        return []
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop whose time is that of an clock, in seconds since ``epoch`` (nanoseconds)."""
+
+    def __init__(self, clock: VirtualClock, epoch: int) -> None:
+        self._clock, self._epoch = clock, epoch
+        self._waits = _NoWaiting()
+        super().__init__(self._waits)
+        self._waits.loop = self
+
+    def time(self) -> float:
+        return (self._clock.now - self._epoch) / SECOND
+
+    def run_until_idle(self) -> float | None:
+        """Run what can run now; returns the seconds until more can, None if nothing ever can."""
+        self.run_forever()
+        return self._waits.pause
+
+
+class VirtualTask:
+    """A coroutine that begins now and continues each time the clock reaches a time that it waits for.
+
+    ``epoch`` (nanoseconds) is when the time that it sees began. The clock raises what it raises. One that has not ended
+    must be stopped.
+    """
+
+    def __init__(self, clock: VirtualClock, epoch: int, work: Coroutine[Any, Any, None]) -> None:
+        self._clock = clock
+        self._loop = _Loop(clock, epoch)
+        self._task = self._loop.create_task(work)
+        self._go_on()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self._task.done()
+
+    def stop(self) -> None:
+        """Stop it now, at any await."""
+        self._task.cancel()
+        while not self.is_over:
+            self._loop.run_until_idle()
+        self._loop.close()
+
+    def _go_on(self) -> None:
+        if self._loop.is_closed():
+            return
+        pause = self._loop.run_until_idle()
+        if self.is_over:
+            self._loop.close()
+            self._task.result()
+        elif pause is not None:
+            self._clock.after(max(math.ceil(pause * SECOND), _SHORTEST), self._go_on)

@@ -1,37 +1,38 @@
-"""The kubelets of all nodes: pods are admitted, start, become ready, end, and vanish.
+"""The kubelets of all nodes: pods are admitted, pull images, start, become ready, end, and vanish.
 
 How long each step takes is the same for all pods, unless annotations of a pod say otherwise. A kubelet that has stopped
 does nothing: its pods stay as they are, and terminating ones never end. A node that has less than its pods request
-refuses the one that was bound last, as after a race of two schedulers. Source: the kubelet, Kubernetes 1.36.
+refuses the one that was bound last, as after a race of two schedulers. A node pulls one image at a time
+(``serializeImagePulls``). Containers that end are started again: at once the first time, then after 10 s, twice as long
+each time, 5 minutes at most; those that have run for 10 minutes start over. Source: the kubelet, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
+from restow.documents.shapes import Duration
 from restow.kube.duration import parse_duration
-from restow.kube.manifests import Pod
-from restow.kube.manifests.pods import ContainerStatus
+from restow.kube.manifests import Node, Pod
+from restow.kube.manifests.cluster_objects import ContainerStatus
 from restow.kube.objects.pods import ContainerState, ContainerStateTerminated, ContainerStateWaiting
 from restow.kube.timestamps import SECOND, parse_time
-from restow.simulating.conditions import (
+from restow.simulating.api_server.changes import (
     not_ready,
     over,
     started_again,
     with_condition,
     with_containers,
-    with_node_condition,
+    with_readiness,
 )
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.waits import LONGEST, BackOffs, ImagePulls
-from restow.simulating.work_queue import WorkQueue
+from restow.simulating.api_server.indexes import Key, key_of
+from restow.simulating.api_server.store import ObjectEvent
+from restow.simulating.virtual_cluster import VirtualCluster, WorkQueue
 
 #: Annotations of pods.
 START_DELAY: Final = "simulate.restow.dev/start-delay"
@@ -43,22 +44,86 @@ DELETE_DELAY: Final = "simulate.restow.dev/delete-delay"
 _TOLD_TO_STOP: Final = 143
 #: How long it takes until a kubelet sees that a container has ended.
 _NOTICE: Final = SECOND
+#: How long containers wait that have ended for the second time, and at most; how long one runs that does not crash.
+_FIRST_BACK_OFF: Final = 10 * SECOND
+_LONGEST_BACK_OFF: Final = 300 * SECOND
+_FORGIVEN: Final = 2 * _LONGEST_BACK_OFF
 
 
-@dataclass(slots=True, frozen=True)
-class KubeletSettings:
-    """How long each step takes, in nanoseconds, for pods without annotations for it."""
+class KubeletSettings(Struct, frozen=True):
+    """How long each step takes, in nanoseconds, for pods without annotations for it; as a scenario writes it."""
 
     #: To pull one image.
-    pull: int = 0
+    pull: Duration = 0
     #: From the binding until the containers run.
-    start: int = 2 * SECOND
+    start: Duration = 2 * SECOND
     #: From there until the pod is ready.
-    ready: int = 0
+    ready: Duration = 0
     #: How long a pod runs that is to end by itself.
-    run: int = SECOND
+    run: Duration = SECOND
     #: From the beginning of a deletion until the pod is gone; never longer than its grace period.
-    delete: int = SECOND
+    delete: Duration = SECOND
+
+
+@dataclass(slots=True)
+class _BackOffs:
+    """What the kubelets remember of pods whose containers have ended, by uid."""
+
+    #: How long the next start waits, and when the last one was.
+    _known: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def wait(self, uid: str, now: int) -> int:
+        """Nanoseconds that the containers of a pod wait that have ended now."""
+        wait, started = self._known.get(uid, (0, now))
+        if now - started > _FORGIVEN:
+            wait = 0
+        self._known[uid] = min(2 * wait, _LONGEST_BACK_OFF) or _FIRST_BACK_OFF, now + wait
+        return wait
+
+    def forget(self, uid: str) -> None:
+        """A pod is gone."""
+        self._known.pop(uid, None)
+
+
+@dataclass(slots=True)
+class _ImagePulls:
+    """The images on nodes that their status does not list."""
+
+    #: How long it takes to pull one, in nanoseconds.
+    each: int
+    #: When a node has an image, by both.
+    _there: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: When a node has pulled what it was asked for so far.
+    _busy: dict[str, int] = field(default_factory=dict)
+
+    def wait(self, node: Node, pod: Pod, now: int) -> int:
+        """Nanoseconds until a node has all images of a pod that is to start there now."""
+        if not self.each:
+            return 0
+        name, present = node.metadata.name, _present(node)
+        return max((self._at(name, image, now) - now for image in _images(pod) if image not in present), default=0)
+
+    def forget(self, node: str) -> None:
+        """A node is gone; another one of its name has nothing."""
+        self._busy.pop(node, None)
+        self._there = {key: there for key, there in self._there.items() if key[0] != node}
+
+    def _at(self, node: str, image: str, now: int) -> int:
+        there = self._there.get((node, image))
+        if there is None:
+            there = self._busy[node] = max(self._busy.get(node, 0), now) + self.each
+            self._there[node, image] = there
+        return max(there, now)
+
+
+def _images(pod: Pod) -> Iterable[str]:
+    """The images of a pod, each once, those of init containers first."""
+    containers = (*(pod.spec.get("initContainers") or ()), *(pod.spec.get("containers") or ()))
+    return dict.fromkeys(each["image"] for each in containers if each.get("image"))
+
+
+def _present(node: Node) -> frozenset[str]:
+    return frozenset(name for image in node.status.images or () for name in image.names or ())
 
 
 class Kubelets:
@@ -75,8 +140,8 @@ class Kubelets:
         #: The pods that have been bound and not been looked at, in the order in which they were bound.
         self._bound: dict[Key, None] = {}
         self._queue: WorkQueue[Key] = WorkQueue(self._clock, self._sync)
-        self._images = ImagePulls(self._settings.pull)
-        self._back_offs = BackOffs()
+        self._images = _ImagePulls(self._settings.pull)
+        self._back_offs = _BackOffs()
         self._store.subscribe("Pod", self._on_event)
         self._store.subscribe("Node", self._on_node_event)
 
@@ -90,7 +155,7 @@ class Kubelets:
         self.stopped.pop(name, None)
         node = self._store.get("Node", "", name)
         if node is not None:
-            self._store.update(with_node_condition(node, "Ready", "True", self._clock.text, "KubeletReady"))
+            self._store.update(with_condition(node, "Ready", "True", self._clock.text, "KubeletReady"))
         self._notify(name)
         for pod in self._store.on_node(name):
             self._queue.add(key_of(pod))
@@ -179,9 +244,7 @@ class Kubelets:
     def _make_ready(self, pod: Pod) -> None:
         if not is_running(pod):
             return
-        ready = with_containers(pod, ready=True, state=None)
-        for kind in ("Ready", "ContainersReady"):
-            ready = with_condition(ready, kind, "True", self._clock.text)
+        ready = with_readiness(with_containers(pod, ready=True, state=None), "True", self._clock.text)
         self._complete_later(self._store.update(ready))
 
     def _complete_later(self, pod: Pod) -> None:
@@ -210,7 +273,9 @@ class Kubelets:
         state = waiting if wait else ContainerState(terminated=ending)
         stopped = not_ready(with_containers(pod, ready=False, state=state), self._clock.text)
         # A wait that has reached its maximum stays there.
-        self._take_later(self._store.update(stopped), max(wait, _NOTICE), self._restart, recurring=wait == LONGEST)
+        self._take_later(
+            self._store.update(stopped), max(wait, _NOTICE), self._restart, recurring=wait == _LONGEST_BACK_OFF
+        )
 
     def _restart(self, pod: Pod) -> None:
         self._later(self._store.update(started_again(pod)), READY_DELAY, self._settings.ready, self._make_ready)

@@ -11,19 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import structs
-
 from restow.kube.manifests import Node, Pod
 from restow.kube.objects.pods import ContainerStateTerminated
 from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
 from restow.kube.timestamps import SECOND
 from restow.policies.arguments import SYSTEM_CRITICAL_PRIORITY
-from restow.simulating.conditions import DISRUPTION_TARGET, over, status_of, with_condition, with_node_condition
-from restow.simulating.indexes import Key, key_of
+from restow.simulating.api_server.changes import (
+    DISRUPTION_TARGET,
+    over,
+    status_of,
+    with_condition,
+    with_status,
+)
+from restow.simulating.api_server.indexes import Key, key_of
+from restow.simulating.api_server.store import ObjectEvent
 from restow.simulating.kubelets import Kubelets, is_running
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import WorkQueue
+from restow.simulating.virtual_cluster import VirtualCluster, WorkQueue
 
 #: The reason of the condition of a pod that its kubelet has evicted.
 TERMINATION_BY_KUBELET: Final = "TerminationByKubelet"
@@ -99,7 +102,7 @@ class MemoryPressure:
 
     def _report(self, node: Node, status: str, reason: str) -> None:
         if status_of(node.status.conditions, _PRESSURE, "False") != status:
-            self._store.update(with_node_condition(node, _PRESSURE, status, self._clock.text, reason))
+            self._store.update(with_condition(node, _PRESSURE, status, self._clock.text, reason))
 
     def _relieve(self, name: str) -> None:
         """Evict a pod, unless one was evicted a moment ago."""
@@ -126,7 +129,7 @@ class MemoryPressure:
             over(pod, "Failed", now, "Evicted"), DISRUPTION_TARGET, "True", now, TERMINATION_BY_KUBELET
         )
         message = "The node was low on resource: memory. "
-        self._store.update(structs.replace(evicted, status=structs.replace(evicted.status, message=message)))
+        self._store.update(with_status(evicted, message=message))
 
     def _used(self, pod: Pod) -> int:
         metrics = self._store.get("PodMetrics", *key_of(pod))

@@ -7,32 +7,37 @@ preempts is deleted, and the pod is nominated for the node. Source: scheduleOne,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from math import ceil
 from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
 from restow.cluster.node_store import read_node
-from restow.kube.manifests import Pod
+from restow.cluster.pods import NO_POD
+from restow.cluster.state import ClusterState
+from restow.kube.manifests import Manifest, Pod
 from restow.kube.timestamps import SECOND
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.framework.cluster_events import ClusterEvent
+from restow.scheduling.cycle.cycle import (
+    Bind,
+    ClusterChanges,
+    MarkUnschedulable,
+    ObjectChange,
+    PodChange,
+    PodSnapshot,
+    SchedulingCycle,
+)
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.facts import NodeFacts, PodFacts, node_facts, pod_facts
-from restow.scheduling.framework.verdicts import rejecting_plugins
-from restow.scheduling.loop.choosing import NodeChooser
-from restow.scheduling.loop.decision import SchedulingDecision
+from restow.scheduling.framework.requeueing import PodFacts, pod_facts
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.scheduling.queueing.changes import RESOURCES, node_events, object_events, pod_events
-from restow.scheduling.queueing.queued_pod import QueuedPod
-from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
-from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulated_cluster import as_read
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import DELIVERY
+from restow.scheduling.queueing.events import RESOURCES
+from restow.scheduling.queueing.queued_pods import QueuedPod
+from restow.simulating.api_server.changes import DISRUPTION_TARGET, with_condition
+from restow.simulating.api_server.indexes import Key, key_of
+from restow.simulating.api_server.store import ObjectEvent
+from restow.simulating.simulated_cluster import SimulatedCluster, as_read
+from restow.simulating.virtual_cluster import DELIVERY, VirtualCluster
 
 #: What it takes from one decision to the next, and from a decision until its pod is bound, in nanoseconds. Another
 #: scheduler that decides in between does not see it.
@@ -48,6 +53,49 @@ class UnknownPlacement(NamedTuple):
     why: str
 
 
+class StoreCache:
+    """A ``SchedulerCache`` on the objects as they are: a pod is bound before the next attempt, so none is assumed.
+
+    Nominations are kept in memory and in the status of who preempts; no other status is corrected.
+    """
+
+    def __init__(self, view: SimulatedCluster, profiles: Iterable[SchedulerProfile]) -> None:
+        self._view = view
+        self._profiles = tuple(profiles)
+        #: The schedulers, and the epoch of the state that they were made in.
+        self._made: tuple[int, Schedulers] | None = None
+
+    @property
+    def state(self) -> ClusterState:
+        """The state of all objects."""
+        return self._view.state
+
+    @property
+    def schedulers(self) -> Schedulers:
+        """The schedulers on the state as it is."""
+        view = self._view
+        if self._made is None or self._made[0] != view.epoch:
+            self._made = view.epoch, Schedulers(Context.of(view.state), self._profiles)
+        return self._made[1]
+
+    def is_assumed(self, _uid: str) -> bool:
+        """No pod is."""
+        return False
+
+    def assume(self, pod: int, node: int) -> None:
+        """Nothing changes until the pod is bound."""
+
+    def nominate(self, pod: int, node: int) -> Iterable[int]:
+        """Keep a node for a pod; less important pods lose their nomination in memory only."""
+        self.schedulers.nominations.give(pod, node)
+        return ()
+
+    def drop_nomination(self, pod: int) -> bool:
+        """Keep no node for a pod any longer, in memory only."""
+        self.schedulers.nominations.drop(pod)
+        return False
+
+
 class SchedulerActor:
     """One scheduler, which has a name of its own for each of its profiles."""
 
@@ -59,24 +107,21 @@ class SchedulerActor:
     ) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock
-        self._profiles = tuple(profiles)
-        self._names = {profile.name for profile in self._profiles}
-        self._choice = NodeChooser(simulation.chance.stream(name))
-        #: The schedulers, and the epoch of the state that they were made in.
-        self._made: tuple[int, Schedulers] | None = None
         self._started = self._clock.now
-        self.queue = SchedulingQueue(queueing_rules(self._profiles), 0)
+        profiles = tuple(profiles)
+        self._cache = StoreCache(simulation.view, profiles)
+        self._cycle = SchedulingCycle(self._cache, profiles, simulation.chance.stream(name), 0)
+        self.queue = self._cycle.queue
         #: The pods that it did not know a node for, each once.
         self.unknown: dict[str, UnknownPlacement] = {}
-        #: Each pod as it was last, and whether it waits for this scheduler.
-        self._pods: dict[Key, tuple[PodFacts, bool]] = {}
+        #: Each pod as it was last.
+        self._pods: dict[Key, PodSnapshot] = {}
         self._is_working = False
         #: When the queue is looked at next although nothing happens; None where never.
         self._looks_at: int | None = None
         self._store.subscribe("Pod", self._on_pod_event)
-        self._store.subscribe("Node", self._on_node_event)
-        for kind in RESOURCES:
-            self._store.subscribe(kind, self._on_other_event)
+        for kind in ("Node", *RESOURCES):
+            self._store.subscribe(kind, self._on_change)
 
     def _now(self) -> float:
         """The time of the queue, in seconds."""
@@ -86,43 +131,30 @@ class SchedulerActor:
         key = key_of(event.new or event.old)
         before, after = self._pods.pop(key, None), None
         if event.new is not None and not event.new.is_over:
-            after = self._pods[key] = self._facts(key), self._is_mine(event.new)
+            after = self._pods[key] = self._snapshot(event.new)
         if before != after:
-            self._clock.after(DELIVERY, lambda: self._follow(before, after))
+            self._follow_later(ClusterChanges(pods=[PodChange(before, after)]))
 
-    def _facts(self, key: Key) -> PodFacts:
+    def _snapshot(self, pod: Pod) -> PodSnapshot:
+        """A pod as it is now; one that terminates leaves the queue at once."""
         view = self._simulation.view
-        return pod_facts(view.state.cluster.pods, view.state.cluster.nodes, view.row(*key))
+        facts = pod_facts(view.state.cluster.pods, view.state.cluster.nodes, view.row(*key_of(pod)))
+        return PodSnapshot(facts, waits=pod.is_active and not facts.node and facts.scheduler in self._cycle.names)
 
-    def _is_mine(self, pod: Pod) -> bool:
-        """Whether a pod waits for this scheduler."""
-        asked = pod.spec.get("schedulerName") or "default-scheduler"
-        return not pod.node and pod.is_active and asked in self._names
-
-    def _follow(self, before: tuple[PodFacts, bool] | None, after: tuple[PodFacts, bool] | None) -> None:
-        """Update the queue after a pod came, changed or went."""
-        old, new = (None if each is None else each[0] for each in (before, after))
-        if new is not None and after is not None and after[1]:
-            self.queue.update(new, self._now())
-        elif old is not None:
-            self.queue.delete(old.uid)
-        self._notify(pod_events(old, new))
-
-    def _on_node_event(self, event: ObjectEvent) -> None:
+    def _on_change(self, event: ObjectEvent) -> None:
+        """A node, or an object of another kind than Pod, has changed."""
         # A pod that comes meanwhile is tried on what there is by then.
         if len(self.queue):
-            events = node_events(_node(event.old), _node(event.new))
-            self._clock.after(DELIVERY, lambda: self._notify(events))
+            before, after = (None if each is None else _as_read(event.kind, each) for each in (event.old, event.new))
+            key = key_of(event.new or event.old)
+            self._follow_later(ClusterChanges(objects=[ObjectChange(event.kind, key, before, after)]))
 
-    def _on_other_event(self, event: ObjectEvent) -> None:
-        if len(self.queue):
-            old, new = (None if each is None else as_read(event.kind, each) for each in (event.old, event.new))
-            events = object_events(RESOURCES[event.kind], old, new)
-            self._clock.after(DELIVERY, lambda: self._notify(events))
+    def _follow_later(self, changes: ClusterChanges) -> None:
+        """Apply changes when a watch would bring them."""
+        self._clock.after(DELIVERY, lambda: self._follow(changes))
 
-    def _notify(self, events: Iterable[ClusterEvent]) -> None:
-        for event in events:
-            self.queue.on_event(event, self._now())
+    def _follow(self, changes: ClusterChanges) -> None:
+        self._cycle.follow(changes, self._now())
         self._go_on()
 
     def _go_on(self) -> None:
@@ -152,53 +184,47 @@ class SchedulerActor:
         self._go_on()
 
     def _try(self, queued: QueuedPod) -> None:
-        key = queued.pod.namespace, queued.pod.name
-        pod = self._store.get("Pod", *key)
-        if pod is None or pod.metadata.uid != queued.key or not self._is_mine(pod):
-            self.queue.delete(queued.key)
-            return
-        schedulers = self._current()
-        decision = schedulers.decide(self._simulation.view.row(*key))
-        if decision.ranking is not None:
-            self.queue.done(queued.key)
-            node = self._simulation.view.state.cluster.nodes.names[self._choice.node(schedulers, decision)]
-            self._clock.after(_BINDING, lambda: self._bind(key, queued.key, node))
-            return
-        if decision.unknown:
-            self.unknown.setdefault(queued.key, UnknownPlacement(self._clock.now, key, decision.message))
-        schedulers.settle(decision)
-        victims = [self._simulation.view.pod(victim) for victim in decision.victims]
-        rejected_by = frozenset[str]() if decision.error else rejecting_plugins(decision.verdicts)
-        self.queue.requeue(queued.key, rejected_by, self._now())
-        self._say_unschedulable(pod, decision)
+        action = self._cycle.attempt(queued)
+        if isinstance(action, Bind):
+            self._clock.after(_BINDING, partial(self._bind, action))
+        elif action is not None:
+            self._put_back(action)
+
+    def _put_back(self, action: MarkUnschedulable) -> None:
+        """Queue a pod again, say why it has no node, and preempt its victims."""
+        pod = action.queued.pod
+        if action.is_unknown:
+            why = UnknownPlacement(self._clock.now, (pod.namespace, pod.name), action.message)
+            self.unknown.setdefault(pod.uid, why)
+        if action.is_error:
+            # Nothing is kept for a pod whose attempt broke off.
+            self._cache.drop_nomination(self._cycle.row(pod))
+        victims = [self._get(victim) for victim in action.victims]
+        self._cycle.requeue(action.queued, action.rejected_by, self._now())
+        said = with_condition(self._get(pod), "PodScheduled", "False", self._clock.text, "Unschedulable")
+        if action.nominated_node:
+            said = structs.replace(said, status=structs.replace(said.status, nominated_node_name=action.nominated_node))
+        self._store.update(said)
         for victim in victims:
             self._preempt(victim)
 
-    def _current(self) -> Schedulers:
-        """The schedulers on the state as it is."""
-        view = self._simulation.view
-        if self._made is None or self._made[0] != view.epoch:
-            self._made = view.epoch, Schedulers(Context.of(view.state), self._profiles)
-        return self._made[1]
-
-    def _bind(self, key: Key, uid: str, node: str) -> None:
+    def _bind(self, action: Bind) -> None:
         """Bind a pod that was neither deleted nor bound meanwhile."""
-        pod: Pod | None = self._store.get("Pod", *key)
-        if pod is not None and pod.metadata.uid == uid and self._is_mine(pod):
-            bound = structs.replace(pod, spec={**pod.spec, "nodeName": node})
+        if self._cycle.row(action.queued.pod) != NO_POD:
+            pod = self._get(action.queued.pod)
+            bound = structs.replace(pod, spec={**pod.spec, "nodeName": action.node})
             self._store.update(with_condition(bound, "PodScheduled", "True", self._clock.text))
 
-    def _say_unschedulable(self, pod: Pod, decision: SchedulingDecision) -> None:
-        said = with_condition(pod, "PodScheduled", "False", self._clock.text, "Unschedulable")
-        if decision.nominated_node >= 0:
-            nominated = self._simulation.view.state.cluster.nodes.names[decision.nominated_node]
-            said = structs.replace(said, status=structs.replace(said.status, nominated_node_name=nominated))
-        self._store.update(said)
+    def _get(self, pod: PodFacts) -> Pod:
+        """A pod that is there."""
+        found: Pod = self._store.get("Pod", pod.namespace, pod.name)
+        return found
 
     def _preempt(self, victim: Pod) -> None:
         self._store.update(with_condition(victim, DISRUPTION_TARGET, "True", self._clock.text, "PreemptionByScheduler"))
         self._store.delete("Pod", *key_of(victim))
 
 
-def _node(node: Any) -> NodeFacts | None:
-    return None if node is None else node_facts(read_node(as_read("Node", node)))
+def _as_read(kind: str, manifest: Manifest) -> Any:
+    """An object as the cycle takes it."""
+    return read_node(as_read(kind, manifest)) if kind == "Node" else as_read(kind, manifest)

@@ -1,91 +1,130 @@
-"""Coroutines in virtual time: what waits for seconds in a real cluster waits for entries of the clock here.
+"""Virtual time and seeded chance, by which a run is the same every time.
 
-An event loop asks its selector to wait until the next timer is due. The selector here does not wait: it ends the loop's
-run, and the loop continues from an entry of the clock for that time. So everything else in the cluster happens in
-between, in its order, and a run is the same every time.
+Nothing waits: the clock jumps to the next entry, and what is due at the same moment happens in the order in which it
+was entered. Times are nanoseconds since the epoch. Recurring entries, such as the cycles of a descheduler, do not keep
+a cluster from being quiet. Every actor has random numbers of its own, so that one who draws more changes nothing for
+another. Names and uids are not drawn at all: they follow from the seed and from what is named.
 """
 
 from __future__ import annotations
 
-import asyncio
-import math
-import selectors
-from collections.abc import Coroutine
-from typing import Any, Final
+import heapq
+import random
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final, NamedTuple
 
-from restow.kube.timestamps import SECOND
-from restow.simulating.virtual_clock import VirtualClock
+from restow.kube.timestamps import format_time
 
-#: Timers are due at whole nanoseconds: a wait that is shorter than one would never end.
-_SHORTEST: Final = 1
-
-
-class _NoWaiting(selectors.SelectSelector):
-    """Ends the run of a loop that has nothing to do now."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loop: asyncio.AbstractEventLoop | None = None
-        #: Seconds until the loop has something to do again; None if it never has.
-        self.pause: float | None = None
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Nothing: there are no writes to a simulated cluster from outside."""
-        if (timeout is None or timeout > 0) and self.loop is not None:
-            self.pause = timeout
-            self.loop.stop()
-        return []
+Action = Callable[[], None]
 
 
-class _Loop(asyncio.SelectorEventLoop):
-    """An event loop whose time is that of an clock, in seconds since ``epoch`` (nanoseconds)."""
-
-    def __init__(self, clock: VirtualClock, epoch: int) -> None:
-        self._clock, self._epoch = clock, epoch
-        self._waits = _NoWaiting()
-        super().__init__(self._waits)
-        self._waits.loop = self
-
-    def time(self) -> float:
-        return (self._clock.now - self._epoch) / SECOND
-
-    def run_until_idle(self) -> float | None:
-        """Run what can run now; returns the seconds until more can, None if nothing ever can."""
-        self.run_forever()
-        return self._waits.pause
+class _Entry(NamedTuple):
+    time: int
+    #: The order of entries for the same moment.
+    number: int
+    action: Action
+    recurring: bool
 
 
-class VirtualTask:
-    """A coroutine that begins now and continues each time the clock reaches a time that it waits for.
+@dataclass(slots=True)
+class VirtualClock:
+    """The clock and what is still to come."""
 
-    ``epoch`` (nanoseconds) is when the time that it sees began. The clock raises what it raises. One that has not ended
-    must be stopped.
-    """
-
-    def __init__(self, clock: VirtualClock, epoch: int, work: Coroutine[Any, Any, None]) -> None:
-        self._clock = clock
-        self._loop = _Loop(clock, epoch)
-        self._task = self._loop.create_task(work)
-        self._go_on()
+    now: int
+    _entries: list[_Entry] = field(default_factory=list)
+    _number: int = 0
+    #: How many of the entries do not come again by themselves.
+    _single: int = 0
+    _text: tuple[int, str] = (-1, "")
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has ended."""
-        return self._task.done()
+    def text(self) -> str:
+        """The time as objects have it, in whole seconds."""
+        if self._text[0] != self.now:
+            self._text = self.now, format_time(self.now)
+        return self._text[1]
 
-    def stop(self) -> None:
-        """Stop it now, at any await."""
-        self._task.cancel()
-        while not self.is_over:
-            self._loop.run_until_idle()
-        self._loop.close()
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is to come but what comes again and again."""
+        return not self._single
 
-    def _go_on(self) -> None:
-        if self._loop.is_closed():
-            return
-        pause = self._loop.run_until_idle()
-        if self.is_over:
-            self._loop.close()
-            self._task.result()
-        elif pause is not None:
-            self._clock.after(max(math.ceil(pause * SECOND), _SHORTEST), self._go_on)
+    def at(self, time: int, action: Action, *, recurring: bool = False) -> None:
+        """Have something happen at a time; one that has passed is now. ``recurring``: there will always be another one."""
+        self._enter(time, action, recurring=recurring)
+
+    def after(self, delay: int, action: Action) -> None:
+        """Schedule an action after a delay in nanoseconds."""
+        self._enter(self.now + delay, action, recurring=False)
+
+    def every(self, interval: int, action: Action) -> None:
+        """Have something happen again and again, first after one interval."""
+
+        def again() -> None:
+            action()
+            self._enter(self.now + interval, again, recurring=True)
+
+        self._enter(self.now + interval, again, recurring=True)
+
+    def run(self, until: int) -> None:
+        """Let everything happen that is due by a time, which is then the time."""
+        while self._entries and self._entries[0].time <= until:
+            self.step()
+        self.now = max(self.now, until)
+
+    def settle(self, until: int) -> bool:
+        """Let things happen until it is quiet, or until a time; whether it is quiet."""
+        while self._single and self._entries[0].time <= until:
+            self.step()
+        return self.is_quiet
+
+    def step(self) -> None:
+        """Let the next thing happen; there must be one."""
+        entry = heapq.heappop(self._entries)
+        self._single -= not entry.recurring
+        self.now = entry.time
+        entry.action()
+
+    def _enter(self, time: int, action: Action, *, recurring: bool) -> None:
+        self._number += 1
+        self._single += not recurring
+        heapq.heappush(self._entries, _Entry(max(time, self.now), self._number, action, recurring))
+
+
+#: The characters of generated names: no vowels, so that they make no words. Source: apimachinery 0.36, rand.
+SAFE_CHARACTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH: Final = 5
+
+
+@dataclass(slots=True, frozen=True)
+class Chance:
+    """What is random in a run."""
+
+    seed: int
+    #: How many names were made with each prefix.
+    _made: Counter[str] = field(default_factory=Counter)
+
+    def stream(self, actor: str) -> random.Random:
+        """The numbers of one actor."""
+        return random.Random(f"{self.seed}/{actor}")  # noqa: S311  reproducible, not secret
+
+    def suffix(self, prefix: str) -> str:
+        """What makes a name of a prefix; another one each time."""
+        self._made[prefix] += 1
+        number = int.from_bytes(self._digest(f"name/{prefix}/{self._made[prefix]}"))
+        letters = []
+        for _ in range(_SUFFIX_LENGTH):
+            number, letter = divmod(number, len(SAFE_CHARACTERS))
+            letters.append(SAFE_CHARACTERS[letter])
+        return "".join(letters)
+
+    def uid(self, what: str) -> str:
+        """The uid of an object; ``what`` says which one and when."""
+        return str(uuid.UUID(bytes=self._digest(f"uid/{what}"), version=4))
+
+    def _digest(self, text: str) -> bytes:
+        return blake2b(f"{self.seed}/{text}".encode(), digest_size=16).digest()

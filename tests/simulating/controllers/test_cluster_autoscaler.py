@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import a_node
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.simulating.controllers.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerSettings, NodeGroup
 from simulating.manifests import a_controller, a_template
 from simulating.scenes import MINUTE, Scene

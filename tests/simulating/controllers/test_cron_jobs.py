@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.kube.timestamps import format_time, parse_time
-from restow.simulating.controllers.cron_schedules import read_schedule
+from restow.simulating.controllers.cron_jobs import read_schedule
 from restow.simulating.controllers.jobs import condition_of
 from restow.simulating.kubelets import EXIT_CODE, RUN_FOR
 from simulating.manifests import a_template

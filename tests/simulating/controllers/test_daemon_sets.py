@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from builders import a_node
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.kube.objects import Taint
 from restow.simulating.controllers.daemon_sets import node_for
 from restow.simulating.kubelets import EXIT_CODE, READY_DELAY, RUN_FOR

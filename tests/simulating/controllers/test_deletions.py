@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from restow.kube.manifests.documents import manifest_of
-from restow.simulating.store import FOREGROUND, TerminatingError
+from restow.kube.manifests import manifest_of
+from restow.simulating.api_server.store import FOREGROUND, TerminatingError
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 

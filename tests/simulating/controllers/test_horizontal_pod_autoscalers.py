@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from restow.kube.manifests import Other
-from restow.kube.manifests.documents import manifest_of
-from restow.kube.manifests.metadata import Metadata
-from restow.simulating.controllers.autoscaler_specs import check_spec
-from restow.simulating.controllers.horizontal_pod_autoscalers import AutoscalerSettings, HorizontalPodAutoscalers
+from restow.kube.manifests import Other, manifest_of
+from restow.kube.manifests.cluster_objects import Metadata
+from restow.simulating.controllers.horizontal_pod_autoscalers import (
+    AutoscalerSettings,
+    HorizontalPodAutoscalers,
+    check_spec,
+)
 from simulating.manifests import a_controller
 from simulating.scenes import Scene
 

@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from restow.kube.manifests.documents import manifest_of
-from restow.simulating.controllers.job_accounting import indexes_in, indexes_text
-from restow.simulating.controllers.job_indexes import FAILURES
+from restow.kube.manifests import manifest_of
+from restow.simulating.api_server.eviction import evict
+from restow.simulating.api_server.store import FOREGROUND
+from restow.simulating.controllers.job_accounting import FAILURES, indexes_in, indexes_text
 from restow.simulating.controllers.jobs import condition_of
-from restow.simulating.eviction import evict
 from restow.simulating.kubelets import EXIT_CODE, RUN_FOR
-from restow.simulating.store import FOREGROUND
 from simulating.manifests import a_template
 from simulating.scenes import Scene
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import structs
 
 from builders import a_node
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.kube.objects import Taint
-from restow.simulating.conditions import with_node_condition
+from restow.simulating.api_server.changes import with_condition
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 
@@ -170,6 +170,6 @@ def test_pods_of_a_node_that_says_it_is_not_ready_stay_ready():
     scene.store.apply(a_controller("ReplicaSet", "web", 2))
     scene.settle()
     node = scene.store.get("Node", "", scene.pods("web")[0].node)
-    scene.store.update(with_node_condition(node, "Ready", "False", scene.clock.text))
+    scene.store.update(with_condition(node, "Ready", "False", scene.clock.text))
     scene.run(60)
     assert all(pod.ready_since is not None for pod in scene.pods("web"))

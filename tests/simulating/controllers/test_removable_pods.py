@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders import a_pod
-from restow.kube.manifests.documents import manifest_of
-from restow.simulating.controllers.removable_pods import SAFE_TO_EVICT, SAFE_TO_LOSE, may_be_moved, stays_with_node
+from restow.kube.manifests import manifest_of
+from restow.simulating.controllers.cluster_autoscaler import SAFE_TO_EVICT, SAFE_TO_LOSE, may_be_moved, stays_with_node
 from simulating.scenes import Scene
 
 OWNED = ("ReplicaSet", "web")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from restow.simulating.controllers.controlled import DELETION_COST
-from restow.simulating.store import ORPHAN
+from restow.simulating.api_server.store import ORPHAN
+from restow.workloads.controllers import DELETION_COST
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from restow.simulating.api_server.store import ORPHAN
 from restow.simulating.controllers.stateful_sets import POD_INDEX, POD_NAME
 from restow.simulating.kubelets import READY_DELAY
-from restow.simulating.store import ORPHAN
 from simulating.manifests import a_bare_pod, a_controller, a_template
 from simulating.scenes import Scene
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import yaml
 
 from builders import a_node
-from restow.kube.manifests.documents import manifest_of
+from restow.kube.manifests import manifest_of
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.scenario_run import begin, config_of
+from restow.simulating.scenarios.running import begin, config_of
 from simulating.scenes import START, Scene
 
 

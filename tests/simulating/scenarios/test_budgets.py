@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restow.simulating.scenarios.budgets import BlockedBudget, BlockedBudgetTracker
+from restow.simulating.scenarios.recording import BlockedBudgetTracker, Downtime
 from simulating.scenarios.staging import Staged
 from simulating.scenarios.test_event_applier import at, budget, web
 
@@ -17,11 +17,11 @@ def followed(*changes, end=100):
 
 
 def test_each_blocked_time_counts_and_the_longest_is_known():
-    assert followed((5, True), (8, False), (20, True), (27, False)) == {KEY: BlockedBudget(10, 7)}
+    assert followed((5, True), (8, False), (20, True), (27, False)) == {KEY: Downtime(10, 7)}
 
 
 def test_a_budget_that_is_open_at_the_end_counts_until_then():
-    assert followed((90, True)) == {KEY: BlockedBudget(10, 10)}
+    assert followed((90, True)) == {KEY: Downtime(10, 10)}
 
 
 def test_a_budget_that_always_lets_a_pod_go_is_none_of_them():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restow.simulating.scenarios.disruptions import DisruptionTracker, WorkloadDisruption
+from restow.simulating.scenarios.recording import DisruptionTracker, Downtime
 from simulating.scenarios.seen import PENDING, WEB, a_pod_of_web, at, followed
 
 A, B, C = (a_pod_of_web(name) for name in "abc")
@@ -17,15 +17,15 @@ def test_the_time_until_it_has_all_pods_for_the_first_time_is_none():
 
 
 def test_each_gap_counts_and_the_longest_is_known():
-    assert below(at(5, A, B), at(10, gone="a"), at(13, C), at(20, gone="b"), at(27, B)) == WorkloadDisruption(10, 7)
+    assert below(at(5, A, B), at(10, gone="a"), at(13, C), at(20, gone="b"), at(27, B)) == Downtime(10, 7)
 
 
 def test_a_pod_that_is_not_ready_counts_as_none():
-    assert below(at(5, A, B), at(10, a_pod_of_web("a", "n1", PENDING)), at(14, A)) == WorkloadDisruption(4, 4)
+    assert below(at(5, A, B), at(10, a_pod_of_web("a", "n1", PENDING)), at(14, A)) == Downtime(4, 4)
 
 
 def test_a_gap_that_is_open_at_the_end_counts_until_then():
-    assert below(at(5, A, B), at(90, gone="ab"), end=100) == WorkloadDisruption(10, 10)
+    assert below(at(5, A, B), at(90, gone="ab"), end=100) == Downtime(10, 10)
 
 
 def test_what_shall_have_more_pods_than_before_is_not_disrupted():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import a_pdb
-from restow.kube.manifests.documents import document_of
+from restow.kube.manifests import document_of
 from restow.kube.objects import Taint
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged

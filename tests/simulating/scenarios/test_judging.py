@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.simulating.scenarios.expectations import Expectation, PodCount, Statement
-from restow.simulating.scenarios.judging import Judge, verdicts
+from restow.simulating.scenarios.judging import Judge
 from restow.simulating.scenarios.observations import Observation, ObservedPod
 
 READY = frozenset({"any", "ready"})
@@ -25,9 +25,17 @@ def pods_at(time, come=(), go=()):
 RUN = [pods_at(0), pods_at(10, come="ab"), pods_at(20, go="a"), pods_at(30, come="ac")]
 
 
+def verdicts(expectations):
+    """Those on the whole run, which ends at 40."""
+    judge = Judge(expectations)
+    for observation in RUN:
+        judge.observe(observation)
+    return judge.finish(40)
+
+
 def verdict(modality, *, at_least=None, at_most=None, **when):
     expected = Expectation("", modality, Statement(PodCount("ready"), at_least, at_most), **when)
-    (found,) = verdicts([expected], RUN, 40)
+    (found,) = verdicts([expected])
     return found.outcome, found.time, found.number, found.objects
 
 
@@ -53,7 +61,7 @@ def test_what_was_counted_at_the_end_of_a_run_that_was_too_short():
 
 def test_expectations_are_judged_side_by_side():
     both = [Expectation("", each, Statement(PodCount(), 3)) for each in ("eventually", "always")]
-    assert [each.outcome for each in verdicts(both, RUN, 40)] == ["met", "failed"]
+    assert [each.outcome for each in verdicts(both)] == ["met", "failed"]
 
 
 def test_observations_come_in_order():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from restow.simulating.scenarios.landings import LandingTracker
+from restow.simulating.scenarios.observations import Observation, ObservedEviction
+from restow.simulating.scenarios.recording import LandingTracker
 from simulating.scenarios.seen import PENDING, a_pod_of_web, at, followed
 
 A, B = a_pod_of_web("a"), a_pod_of_web("b")
@@ -45,3 +46,12 @@ def test_a_replacement_that_is_evicted_is_evicted_again():
     c = a_pod_of_web("c", "n2")
     found = landings(at(10, evicted=[A]), at(11, c, gone="a"), at(20, evicted=[c]), at(21, evicted=[B]))
     assert [(each.pod.name, each.is_again) for each in found] == [("a", False), ("c", True), ("b", False)]
+
+
+def test_a_replacement_that_came_first_is_named_by_the_eviction():
+    """What comes later replaces nobody."""
+    eviction = ObservedEviction(A, ("RemoveDuplicates",), "c")
+    found = landings(
+        at(10, a_pod_of_web("c", "n2")), Observation(11, {}, {}, (eviction,)), at(12, a_pod_of_web("d", "n3"), gone="a")
+    )
+    assert [(each.replacement, each.node, each.landing) for each in found] == [("c", "n2", "moved")]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from restow.cluster.snapshot import ClusterStore
-from restow.simulating.scenarios.objects import read_object
+from restow.simulating.scenarios.folder import read_object
 
 
 def an_object(kind, api_version="v1", **fields):

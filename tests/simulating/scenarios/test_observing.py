@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from restow.simulating.api_server.store import ORPHAN, ObjectEvent
 from restow.simulating.scenarios.judging import Judge
 from restow.simulating.scenarios.observing import RunObserver
-from restow.simulating.store import ORPHAN, ObjectEvent
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged
 from simulating.scenarios.test_event_applier import at, budget, web, written

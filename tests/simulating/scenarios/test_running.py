@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
 from builders import a_node
+from descheduling.harness import a_policy
+from restow.descheduling.registry import plugins
 from restow.kube.duration import HOUR, MINUTE
-from restow.kube.manifests.documents import document_of
+from restow.kube.manifests import document_of
+from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import RunEnding, run_out
-from restow.simulating.scenarios.scenario_run import begin, config_of
+from restow.simulating.scenarios.running import RunEnding, begin, config_of, run_out
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import START
 
 WEB = document_of(a_controller("Deployment", "web", 3))
 CYCLES = {"every": "30m"}
+NO_POLICY = Policy()
 
 
-def run(*, duration=HOUR, when_stable=False, tick=lambda _: None, **fields):
+def run(*, duration=HOUR, when_stable=False, tick=lambda _: None, policy=NO_POLICY, **fields):
     written = {"apiVersion": "restow.dev/v1alpha1", "kind": "Scenario", "start": [a_node("n1"), WEB]} | fields
     scenario = read_scenario(yaml.safe_dump(written).encode(), "s.yaml", Folder(Path()))
-    run = begin(scenario, config_of(scenario, Folder(Path()), Policy()), START)
+    run = begin(scenario, config_of(scenario, Folder(Path()), policy), START)
     return run_out(scenario, run, RunEnding(duration, when_stable), tick)
 
 
@@ -77,3 +81,32 @@ def test_workloads_that_are_drained_are_below_what_they_shall_have():
     finished = run(start=[a_node("n1"), a_node("n2"), WEB], events=[{"at": "10m", "drain": "n1"}])
     assert {str(each) for each in finished.record.disruptions} == {"deployment/default/web"}
     assert {each.landing for each in finished.record.evictions} == {"moved"}
+
+
+@pytest.mark.parametrize(("replacement", "below"), [("evict", {"deployment/default/web"}), ("surge", set())])
+def test_workloads_whose_pods_are_replaced_first_are_never_below(replacement, below):
+    """The same pods move, and the pod more of a surge is not one that the workload wants."""
+    text = json.dumps(a_policy("RemoveDuplicates", {}) | {"restow": {"replacement": replacement}})
+    finished = run(
+        policy=load_policy(text.encode(), "policy.yaml", plugins()).policy,
+        descheduler={"every": "30m", "placement": "prove"},
+        events=[{"at": f"{minute}m", "apply": a_node(node)} for minute, node in ((5, "n2"), (6, "n3"))],
+    )
+    assert {str(each) for each in finished.record.disruptions} == below
+    assert [each.landing for each in finished.record.evictions] == ["moved"] * 2
+
+
+@pytest.mark.parametrize(("replacement", "below"), [("evict", {"deployment/default/web"}), ("rollout", set())])
+def test_a_workload_that_is_rolled_out_is_never_below(replacement, below):
+    text = json.dumps(a_policy("RemovePodsViolatingNodeTaints", {}) | {"restow": {"replacement": replacement}})
+    finished = run(
+        start=[a_node("n1"), {**WEB, "spec": {**WEB["spec"], "replicas": 1}}],
+        policy=load_policy(text.encode(), "policy.yaml", plugins()).policy,
+        descheduler={"every": "30m", "placement": "prove"},
+        events=[
+            {"at": "5m", "apply": a_node("n2")},
+            {"at": "6m", "apply": a_node("n1", taints=[{"key": "k", "effect": "NoSchedule"}])},
+        ],
+    )
+    assert {str(each) for each in finished.record.disruptions} == below
+    assert [(each.landing, each.node) for each in finished.record.evictions] == [("moved", "n2")]

@@ -8,7 +8,7 @@ import pytest
 
 from builders import a_node
 from builders.policies import as_yaml, strategy_policy
-from restow.kube.manifests.documents import document_of
+from restow.kube.manifests import document_of
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged
 

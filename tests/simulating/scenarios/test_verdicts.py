@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from restow.simulating.scenarios.expectations import Expectation, NodeCount, Statement
-from restow.simulating.scenarios.verdicts import ExpectationProgress, Judgement, judged, passed, seen
+from restow.simulating.scenarios.judging import ExpectationProgress, Judgement, judged, passed, seen
 
 STATEMENT = Statement(NodeCount())
 

@@ -3,11 +3,11 @@
 Up: unschedulable pods are placed, one after the other, on the cluster with the nodes that are on their way, and then
 with further nodes of the first group that one of them fits on; all of them come after a while.
 
-Down: a node with few requests for long is removed if its pods may be moved and fit elsewhere. It is tainted, its pods
-are evicted, and it is gone when they are.
+Down: a node with few requests for long is removed if its pods may be moved (``safe-to-evict``) and fit elsewhere. It is
+tainted, its pods are evicted, and it is gone when they are.
 
 There are no expanders, balanced groups, priorities of pods or prices here, and one node goes at a time. Source:
-cluster-autoscaler 1.36, with its defaults.
+cluster-autoscaler 1.36, with its defaults and its drainability rules.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from msgspec import structs
 
 from restow.cluster.node_store import read_node
 from restow.cluster.state import ClusterState
@@ -29,15 +28,19 @@ from restow.kube.timestamps import SECOND
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.simulating.controllers.removable_pods import may_be_moved, stays_with_node
-from restow.simulating.eviction import evict
-from restow.simulating.indexes import key_of
+from restow.simulating.api_server.changes import with_metadata, with_spec
+from restow.simulating.api_server.eviction import evict
+from restow.simulating.api_server.indexes import key_of
+from restow.simulating.api_server.store import ObjectEvent, Store
 from restow.simulating.simulated_cluster import as_read
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
+from restow.simulating.virtual_cluster import VirtualCluster
 
 NAME: Final = "cluster-autoscaler"
 HOSTNAME: Final = "kubernetes.io/hostname"
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+#: Names of volumes, with commas between, that may be lost.
+SAFE_TO_LOSE: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+_SYSTEM: Final = "kube-system"
 #: On nodes that are being removed.
 _LEAVING: Final = Taint("ToBeDeletedByClusterAutoscaler", "", "NoSchedule")
 #: From one try to evict a pod to the next, and how long all of them may take.
@@ -61,9 +64,7 @@ class NodeGroup:
     def node(self, name: str) -> Node:
         """A new node of the group."""
         labels = {**(self.template.metadata.labels or {}), HOSTNAME: name}
-        return structs.replace(
-            self.template, metadata=structs.replace(self.template.metadata, name=name, labels=labels)
-        )
+        return with_metadata(self.template, name=name, labels=labels)
 
 
 @dataclass(slots=True, frozen=True)
@@ -234,7 +235,7 @@ class ClusterAutoscaler:
             return False
         state = trial.state
         mark = state.checkpoint()
-        tainted = structs.replace(node, spec=structs.replace(node.spec, taints=(*(node.spec.taints or ()), _LEAVING)))
+        tainted = with_spec(node, taints=(*(node.spec.taints or ()), _LEAVING))
         state.update_node(state.node_called(node.metadata.name), read_node(as_read("Node", tainted)).row)
         rows = [self.simulation.view.row(*key_of(each)) for each in pods]
         for row in rows:
@@ -264,7 +265,7 @@ class ClusterAutoscaler:
         self._leaving = name
         del self._unneeded[name]
         taints = (*(node.spec.taints or ()), _LEAVING)
-        self.simulation.store.update(structs.replace(node, spec=structs.replace(node.spec, taints=taints)))
+        self.simulation.store.update(with_spec(node, taints=taints))
         self._go_on(name, self.simulation.clock.now + _LONGEST_REMOVAL)
 
     def _go_on(self, name: str, until: int) -> None:
@@ -277,7 +278,7 @@ class ClusterAutoscaler:
             self._leaving = ""
         elif self.simulation.clock.now >= until:
             taints = tuple(each for each in node.spec.taints or () if each != _LEAVING)
-            store.update(structs.replace(node, spec=structs.replace(node.spec, taints=taints or None)))
+            store.update(with_spec(node, taints=taints or None))
             self._leaving = ""
         else:
             for pod in left:
@@ -295,3 +296,36 @@ def _is_unschedulable(pod: Pod) -> bool:
     if pod.node or not pod.is_active or pod.status.nominated_node_name:
         return False
     return any(each.type == "PodScheduled" and each.reason == "Unschedulable" for each in pod.status.conditions or ())
+
+
+def stays_with_node(pod: Pod) -> bool:
+    """Whether a pod goes with its node and is not moved: one of a DaemonSet, or one that a kubelet made of a file."""
+    owner = pod.metadata.controller
+    return (owner is not None and owner.kind == "DaemonSet") or pod.is_mirror
+
+
+def may_be_moved(pod: Pod, store: Store) -> bool:
+    """Whether a pod that is neither over nor being deleted may be evicted to remove its node.
+
+    Its annotation says so or not; else it needs a controller, no local storage, and in ``kube-system`` a disruption
+    budget. Every budget must have room.
+    """
+    said = pod.metadata.annotation(SAFE_TO_EVICT)
+    budgets = store.selecting("PodDisruptionBudget", pod)
+    if said == "false" or any(each.status.disruptions_allowed < 1 for each in budgets):
+        return False
+    if said == "true":
+        return True
+    is_system = pod.metadata.namespace == _SYSTEM and not budgets
+    return pod.metadata.controller is not None and not is_system and not _has_local_storage(pod)
+
+
+def _has_local_storage(pod: Pod) -> bool:
+    lost = (pod.metadata.annotation(SAFE_TO_LOSE) or "").split(",")
+    return any(_is_local(each) and each.get("name") not in lost for each in pod.spec.get("volumes") or ())
+
+
+def _is_local(volume: dict[str, Any]) -> bool:
+    """Whether what a volume holds is on the node, and not in its memory."""
+    directory = volume.get("emptyDir")
+    return volume.get("hostPath") is not None or (directory is not None and directory.get("medium") != "Memory")

@@ -1,35 +1,102 @@
 """The CronJob controller: it creates a Job each time one is due, and keeps only the last few that have ended.
 
-Of several missed times only the last one is made up for, unless ``startingDeadlineSeconds`` passed;
-``concurrencyPolicy`` decides what happens to a Job that still runs. Source: the CronJob controller, Kubernetes 1.36.
+A schedule has five fields, or is a word such as ``@hourly``, in a time zone; or ``@every 90m``. Of several missed times
+only the last one is made up for, unless ``startingDeadlineSeconds`` passed; ``concurrencyPolicy`` decides what happens
+to a Job that still runs. Sources: the CronJob controller, Kubernetes 1.36, and robfig/cron's ParseStandard.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from msgspec import structs
+from cronsim import CronSim, CronSimError
 
+from restow.kube.duration import parse_duration
 from restow.kube.manifests import CronJob, Job, Metadata
 from restow.kube.objects import OwnerReference
 from restow.kube.timestamps import SECOND, format_time, parse_time
-from restow.simulating.controllers.claiming import reference_to
-from restow.simulating.controllers.cron_schedules import CronSchedule, read_schedule
+from restow.simulating.api_server.changes import with_status
+from restow.simulating.api_server.indexes import Key, key_of
+from restow.simulating.api_server.store import ObjectEvent
 from restow.simulating.controllers.jobs import condition_of
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import WorkQueue
+from restow.simulating.controllers.owned_pods import reference_to
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
+
+_WORDS: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_EVERY: Final = "@every "
+_FIELDS: Final = 5
+#: No schedule has longer fields; more digits than Python reads would be an error of another kind.
+_LONGEST: Final = 500
+
+
+@dataclass(slots=True, frozen=True)
+class CronSchedule:
+    """The times at which a CronJob is due; times are nanoseconds since the epoch."""
+
+    #: Five fields; empty for a schedule with a fixed interval in nanoseconds.
+    fields: str
+    zone: tzinfo
+    interval: int = 0
+
+    def last(self, since: int, now: int) -> int | None:
+        """The last time after ``since``, and at ``now`` at the latest; None if there is none."""
+        if self.interval:
+            times = (now - since) // self.interval
+            return since + times * self.interval if times > 0 else None
+        # What is searched for lies before the given moment.
+        found = _nanoseconds(next(CronSim(self.fields, self._moment(now + SECOND), reverse=True)))
+        return found if since < found <= now else None
+
+    def next(self, since: int, now: int) -> int:
+        """The first time after ``now``; counted from ``since`` where it is due in intervals."""
+        if self.interval:
+            return since + max(1, (now - since) // self.interval + 1) * self.interval
+        return _nanoseconds(next(CronSim(self.fields, self._moment(now))))
+
+    def _moment(self, time: int) -> datetime:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=time // SECOND)).astimezone(self.zone)
+
+
+def read_schedule(text: str, zone: str | None) -> CronSchedule:
+    """The schedule of a text in a time zone (None: UTC); ValueError if one of them cannot be read, or is never due."""
+    try:
+        known = ZoneInfo(zone) if zone else UTC
+    except (KeyError, OSError, ValueError) as error:
+        raise ValueError(f"unknown time zone {zone}") from error
+    if text.startswith(_EVERY):
+        interval = parse_duration(text.removeprefix(_EVERY))
+        # Source: robfig/cron's Every, which knows no fractions of seconds.
+        return CronSchedule("", known, max(interval // SECOND, 1) * SECOND)
+    fields = _WORDS.get(text, text)
+    if len(fields.split()) != _FIELDS or len(fields) > _LONGEST:
+        raise ValueError(f'"{text}" is no schedule: write five fields, such as 0 3 * * *')
+    schedule = CronSchedule(fields, known)
+    try:
+        schedule.next(0, 0)
+    except (CronSimError, StopIteration, ValueError) as error:
+        raise ValueError(f'"{text}" is no schedule: {error or "it is never due"}') from error
+    return schedule
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return int(moment.timestamp()) * SECOND
+
 
 KIND: Final = "CronJob"
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _MINUTE: Final = 60 * SECOND
-
-
-def start(simulation: VirtualCluster) -> None:
-    """Start the controller."""
-    CronJobController(simulation)
 
 
 class CronJobController:
@@ -37,8 +104,8 @@ class CronJobController:
 
     def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync, recurring=True)
-        self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
+        self._queue = ObjectQueue(simulation.clock, self._sync, recurring=True)
+        self._store.subscribe(KIND, self._queue.on_event)
         self._store.subscribe("Job", self._on_job_event)
 
     def _on_job_event(self, event: ObjectEvent) -> None:
@@ -95,15 +162,13 @@ class CronJobController:
         return created
 
     def _note_start(self, found: CronJob, due: int, active: Sequence[Job]) -> None:
-        status = structs.replace(found.status, active=_references(active), last_schedule_time=format_time(due))
-        self._store.update(structs.replace(found, status=status))
+        self._store.update(with_status(found, active=_references(active), last_schedule_time=format_time(due)))
 
     def _noted(self, found: CronJob, active: Sequence[Job], jobs: Sequence[Job]) -> CronJob:
         """The CronJob with the Jobs that are active, and when the last one succeeded."""
         ends = [job.status.completion_time or "" for job in jobs if condition_of(job, "Complete")]
         last = max([*ends, found.status.last_successful_time or ""]) or None
-        status = structs.replace(found.status, active=_references(active), last_successful_time=last)
-        written: CronJob = self._store.update(structs.replace(found, status=status))
+        written: CronJob = self._store.update(with_status(found, active=_references(active), last_successful_time=last))
         return written
 
     def _delete_old(self, found: CronJob, jobs: Sequence[Job]) -> None:

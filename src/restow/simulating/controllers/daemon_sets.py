@@ -1,6 +1,6 @@
 """The controller of DaemonSets: one pod on each node that the template is for, and updates of a few nodes at a time.
 
-``workloads.daemon_sets`` decides which nodes get a pod. A pod goes to its node by node affinity, through the scheduler.
+``workloads.controllers`` decides which nodes get a pod. A pod goes to its node by node affinity, through the scheduler.
 An update takes pods away before it makes new ones (``maxUnavailable``), or makes them first (``maxSurge``); with
 OnDelete others delete them. A pod that fails again and again is deleted later each time. Source: the DaemonSet
 controller, Kubernetes 1.36.
@@ -20,22 +20,26 @@ from msgspec import structs
 from restow.cluster.interning import BoolArray
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods import PENDING
-from restow.kube.int_or_percent import share
 from restow.kube.manifests import ControllerRevision, DaemonSet, Pod, PodTemplate
 from restow.kube.manifests.workloads import DaemonSetStatus, RollingUpdate
 from restow.kube.node_selection import NodeSelection
+from restow.kube.numbers import share
 from restow.kube.objects import Affinity, NodeAffinity, Toleration
 from restow.kube.timestamps import SECOND
-from restow.simulating.controllers.claiming import claim
-from restow.simulating.controllers.controlled import available_in, controlled, pod_from
-from restow.simulating.controllers.revisions import REVISION_HASH, current_revision, delete_old, hash_of, is_of
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import WorkQueue
-from restow.workloads.controlled_pods import ControlledPod
-from restow.workloads.daemon_sets import ADDED_ON_HOST_NETWORK, ADDED_TOLERATIONS, daemon_set, runs_on, stays_on
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.api_server.store import ObjectEvent
+from restow.simulating.controllers.owned_pods import available_in, by_age, claim, controlled, pod_from
+from restow.simulating.controllers.revisions import current_revision, delete_old, hash_of, is_of
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
+from restow.workloads.controllers import (
+    ADDED_ON_HOST_NETWORK,
+    ADDED_TOLERATIONS,
+    ControlledPod,
+    daemon_set,
+    runs_on,
+    stays_on,
+)
+from restow.workloads.made_of import REVISION_HASH
 
 KIND: Final = "DaemonSet"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -51,29 +55,18 @@ class _OnNode:
     old: Sequence[Pod]
 
 
-def start(simulation: VirtualCluster) -> None:
-    """Start the controller."""
-    DaemonSetController(simulation)
-
-
 class DaemonSetController:
     """Syncs one DaemonSet at a time."""
 
     def __init__(self, simulation: VirtualCluster) -> None:
         self._simulation = simulation
         self._store, self._clock = simulation.store, simulation.clock
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
+        self._queue = ObjectQueue(simulation.clock, self._sync, kind=KIND)
         #: How often pods have failed on a node, and when the next one of them may be deleted.
         self._failures: dict[tuple[str, str], tuple[int, int]] = {}
-        self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._on_pod_event)
+        self._store.subscribe(KIND, self._queue.on_event)
+        self._store.subscribe("Pod", self._queue.on_owned_event)
         self._store.subscribe("Node", self._on_node_event)
-
-    def _on_pod_event(self, event: ObjectEvent) -> None:
-        for pod in (event.old, event.new):
-            owner = pod and pod.metadata.controller
-            if owner and owner.kind == KIND:
-                self._queue.add((pod.metadata.namespace, owner.name))
 
     def _on_node_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
@@ -229,7 +222,7 @@ class DaemonSetController:
         for pod in self._store.owned(found.metadata.uid, "Pod"):
             by_node[node_for(pod)].append(pod)
         on = [by_node.get(names[node], []) for node in np.flatnonzero(wanted).tolist()]
-        firsts = [min(pods, key=_age) for pods in on if pods]
+        firsts = [min(pods, key=by_age) for pods in on if pods]
         waits = [available_in(pod, found.spec.min_ready_seconds, self._clock.now) for pod in firsts]
         meant = {names[node] for node in np.flatnonzero(wanted).tolist()}
         status = DaemonSetStatus(
@@ -245,9 +238,7 @@ class DaemonSetController:
         self._store.update(structs.replace(found, status=status))
         used = {(pod.metadata.labels or {}).get(REVISION_HASH, "") for pods in by_node.values() for pod in pods}
         delete_old(self._store, found, {*used, hash_of(revision)}, found.spec.revision_history_limit)
-        soon = [wait for wait in waits if wait]
-        if soon:
-            self._queue.add_after(key, min(soon))
+        self._queue.add_after_first(key, waits)
 
 
 def node_for(pod: Pod) -> str:
@@ -281,7 +272,3 @@ def _added(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _tolerations(spec: dict[str, Any]) -> list[Toleration]:
     return msgspec.convert([*(spec.get("tolerations") or ()), *_added(spec)], list[Toleration])
-
-
-def _age(pod: Pod) -> tuple[str, str]:
-    return pod.metadata.creation_timestamp or "", pod.metadata.name

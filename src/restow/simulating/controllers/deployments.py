@@ -8,36 +8,34 @@ the Deployment controller, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec import structs
 
-from restow.kube.label_syntax import parse_integer
 from restow.kube.labels import NOTHING
 from restow.kube.manifests import Deployment, Metadata, PodTemplate, ReplicaSet
 from restow.kube.manifests.workloads import ReplicaSetSpec
+from restow.kube.numbers import parse_integer
 from restow.kube.objects import LabelSelector
+from restow.simulating.api_server.changes import with_metadata, with_spec
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.api_server.store import ObjectEvent
 from restow.simulating.controllers import rollouts
-from restow.simulating.controllers.claiming import claim, reference_to
-from restow.simulating.controllers.deployment_status import deadline_in, is_complete, status_of, with_new_set
+from restow.simulating.controllers.owned_pods import by_age, claim, reference_to
 from restow.simulating.controllers.revisions import free_hash
-from restow.simulating.controllers.rollouts import DESIRED, MOST, REVISION
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import WorkQueue
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
+from restow.workloads.made_of import TEMPLATE_HASH
 
-HASH: Final = "pod-template-hash"
 #: Annotations of a Deployment that are not for its ReplicaSets.
 _NOT_COPIED: Final = frozenset(
-    ("kubectl.kubernetes.io/last-applied-configuration", REVISION, DESIRED, MOST, "deprecated.deployment.rollback.to")
+    (
+        "kubectl.kubernetes.io/last-applied-configuration",
+        rollouts.REVISION,
+        rollouts.DESIRED,
+        rollouts.MOST,
+        "deprecated.deployment.rollback.to",
+    )
 )
-
-
-def start(simulation: VirtualCluster) -> None:
-    """Start the controller."""
-    DeploymentController(simulation)
 
 
 class DeploymentController:
@@ -45,16 +43,13 @@ class DeploymentController:
 
     def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
-        self._store.subscribe("Deployment", lambda event: self._queue.add(key_of(event.new or event.old)))
+        self._queue = ObjectQueue(simulation.clock, self._sync, kind="Deployment")
+        self._store.subscribe("Deployment", self._queue.on_event)
         self._store.subscribe("ReplicaSet", self._on_owned_event)
         self._store.subscribe("Pod", self._on_pod_event)
 
     def _on_owned_event(self, event: ObjectEvent) -> None:
-        for each in (event.old, event.new):
-            owner = each and each.metadata.controller
-            if owner and owner.kind == "Deployment":
-                self._queue.add((each.metadata.namespace, owner.name))
+        self._queue.on_owned_event(event)
         if event.new is not None and event.new.metadata.controller is None:
             for found in self._store.selecting("Deployment", event.new):
                 self._queue.add(key_of(found))
@@ -71,7 +66,7 @@ class DeploymentController:
         found: Deployment | None = self._store.get("Deployment", *key)
         if found is None or selector_of(found) == NOTHING:
             return
-        sets = sorted(claim(self._store, "Deployment", found, selector_of(found), "ReplicaSet"), key=_age)
+        sets = sorted(claim(self._store, "Deployment", found, selector_of(found), "ReplicaSet"), key=by_age)
         new = next((each for each in sets if _is_of(found, each)), None)
         old = [each for each in sets if each is not new]
         if not found.metadata.is_terminating:
@@ -130,47 +125,45 @@ class DeploymentController:
     def _scale(self, found: Deployment, each: ReplicaSet, size: int) -> None:
         """Give a ReplicaSet its size, and note on it what that is a part of."""
         annotations = {**(each.metadata.annotations or {}), **_sizes(found)}
-        metadata = structs.replace(each.metadata, annotations=annotations)
-        self._store.update(structs.replace(each, metadata=metadata, spec=structs.replace(each.spec, replicas=size)))
+        self._store.update(with_spec(with_metadata(each, annotations=annotations), replicas=size))
 
     def _create(self, found: Deployment, old: Sequence[ReplicaSet]) -> ReplicaSet:
         """The ReplicaSet of a new template."""
         revision = str(_last_revision(old) + 1)
         made = free_hash(self._store, "ReplicaSet", found)
-        labels = {**(found.spec.template.metadata.labels or {}), HASH: made}
+        labels = {**(found.spec.template.metadata.labels or {}), TEMPLATE_HASH: made}
         template = PodTemplate(structs.replace(found.spec.template.metadata, labels=labels), found.spec.template.spec)
         given = found.spec.selector or LabelSelector()
-        selector = structs.replace(given, match_labels={**(given.match_labels or {}), HASH: made})
+        selector = structs.replace(given, match_labels={**(given.match_labels or {}), TEMPLATE_HASH: made})
         metadata = Metadata(
             name=f"{found.metadata.name}-{made}",
             namespace=found.metadata.namespace,
             labels=labels,
-            annotations={**_copied(found), **_sizes(found), REVISION: revision},
+            annotations={**_copied(found), **_sizes(found), rollouts.REVISION: revision},
             owner_references=(reference_to("Deployment", found),),
         )
         size = rollouts.size_of_new(found, old, 0)
         spec = ReplicaSetSpec(size, found.spec.min_ready_seconds, selector, template)
         created: ReplicaSet = self._store.create(ReplicaSet(metadata, spec))
-        self._note_revision(structs.replace(found, status=with_new_set(found, self._clock.text)), revision)
+        self._note_revision(structs.replace(found, status=rollouts.with_new_set(found, self._clock.text)), revision)
         return created
 
     def _revised(self, found: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> ReplicaSet:
         """The new ReplicaSet with the last revision, which is the Deployment's too."""
         revision = str(max(_last_revision(old) + 1, _revision(new)))
-        annotations = {**(new.metadata.annotations or {}), **_copied(found), REVISION: revision}
+        annotations = {**(new.metadata.annotations or {}), **_copied(found), rollouts.REVISION: revision}
         self._note_revision(found, revision)
-        spec = structs.replace(new.spec, min_ready_seconds=found.spec.min_ready_seconds)
-        metadata = structs.replace(new.metadata, annotations=annotations)
-        revised: ReplicaSet = self._store.update(structs.replace(new, metadata=metadata, spec=spec))
-        return revised
+        revised = with_spec(new, min_ready_seconds=found.spec.min_ready_seconds)
+        written: ReplicaSet = self._store.update(with_metadata(revised, annotations=annotations))
+        return written
 
     def _note_revision(self, found: Deployment, revision: str) -> None:
-        annotations = {**(found.metadata.annotations or {}), REVISION: revision}
-        self._store.update(structs.replace(found, metadata=structs.replace(found.metadata, annotations=annotations)))
+        annotations = {**(found.metadata.annotations or {}), rollouts.REVISION: revision}
+        self._store.update(with_metadata(found, annotations=annotations))
 
     def _clean_up(self, found: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> None:
         """After a complete update, delete ReplicaSets of old templates except for the last few."""
-        if new is None or not is_complete(found, new, old):
+        if new is None or not rollouts.is_complete(found, new, old):
             return
         empty = [each for each in old if not each.spec.replicas and not each.status.replicas]
         empty = [each for each in empty if not each.metadata.is_terminating]
@@ -183,10 +176,10 @@ class DeploymentController:
         if found is None:
             return
         sets = [each for each in self._store.owned(found.metadata.uid, "ReplicaSet") if each.metadata.controller]
-        new = next((each for each in sorted(sets, key=_age) if _is_of(found, each)), None)
-        status = status_of(found, new, sets, self._clock.text)
+        new = next((each for each in sorted(sets, key=by_age) if _is_of(found, each)), None)
+        status = rollouts.status_of(found, new, sets, self._clock.text)
         self._store.update(structs.replace(found, status=status))
-        wait = deadline_in(found, status, self._clock.now)
+        wait = rollouts.deadline_in(found, status, self._clock.now)
         if wait is not None:
             self._queue.add_after(key, wait)
 
@@ -194,7 +187,7 @@ class DeploymentController:
 def _is_of(found: Deployment, each: ReplicaSet) -> bool:
     """Whether a ReplicaSet has the template of the Deployment."""
     own = each.spec.template.metadata.labels or {}
-    labels = {name: value for name, value in own.items() if name != HASH}
+    labels = {name: value for name, value in own.items() if name != TEMPLATE_HASH}
     given = found.spec.template
     same = each.spec.template.spec == given.spec and labels == (given.metadata.labels or {})
     return same and each.spec.template.metadata.annotations == given.metadata.annotations
@@ -202,19 +195,19 @@ def _is_of(found: Deployment, each: ReplicaSet) -> bool:
 
 def _is_scaled(found: Deployment, sets: Sequence[ReplicaSet]) -> bool:
     """Whether the number of replicas has changed since a ReplicaSet with pods was given its size."""
-    noted = (each.metadata.annotation(DESIRED) for each in sets if each.spec.replicas > 0)
+    noted = (each.metadata.annotation(rollouts.DESIRED) for each in sets if each.spec.replicas > 0)
     return any(parse_integer(each) not in {None, found.spec.replicas} for each in noted)
 
 
 def _is_saturated(found: Deployment, new: ReplicaSet) -> bool:
     wanted = found.spec.replicas
-    noted = new.metadata.annotation(DESIRED) == str(wanted)
+    noted = new.metadata.annotation(rollouts.DESIRED) == str(wanted)
     return new.spec.replicas == wanted and noted and new.status.available_replicas == wanted
 
 
 def _sizes(found: Deployment) -> Mapping[str, str]:
     most = found.spec.replicas + rollouts.limits(found)[0]
-    return {DESIRED: str(found.spec.replicas), MOST: str(most)}
+    return {rollouts.DESIRED: str(found.spec.replicas), rollouts.MOST: str(most)}
 
 
 def _copied(found: Deployment) -> Mapping[str, str]:
@@ -223,12 +216,8 @@ def _copied(found: Deployment) -> Mapping[str, str]:
 
 
 def _revision(each: ReplicaSet) -> int:
-    return parse_integer(each.metadata.annotation(REVISION)) or 0
+    return parse_integer(each.metadata.annotation(rollouts.REVISION)) or 0
 
 
 def _last_revision(sets: Sequence[ReplicaSet]) -> int:
     return max(map(_revision, sets), default=0)
-
-
-def _age(each: Any) -> tuple[str, str]:
-    return each.metadata.creation_timestamp or "", each.metadata.name

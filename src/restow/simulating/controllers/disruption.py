@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from msgspec import structs
-
-from restow.kube.int_or_percent import share
 from restow.kube.manifests import Pod, PodDisruptionBudget
+from restow.kube.numbers import share
 from restow.kube.objects import Condition
 from restow.kube.timestamps import SECOND, parse_time
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import WorkQueue
+from restow.simulating.api_server.changes import with_status
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.api_server.store import ObjectEvent
+from restow.simulating.controllers.owned_pods import WITH_REPLICAS
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
 
 #: For how long an eviction counts whose pod does not begin to terminate.
 _EVICTION_LASTS: Final = 120 * SECOND
-_SCALED: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "Deployment")
 _CONDITION: Final = "DisruptionAllowed"
 
 
@@ -31,18 +28,13 @@ class _NoScaleError(Exception):
     """Pods are controlled by something that has no number of replicas."""
 
 
-def start(simulation: VirtualCluster) -> None:
-    """Start the controller."""
-    DisruptionController(simulation)
-
-
 class DisruptionController:
     """Keeps the status of every PodDisruptionBudget."""
 
     def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
-        self._store.subscribe("PodDisruptionBudget", lambda event: self._queue.add(key_of(event.new or event.old)))
+        self._queue = ObjectQueue(simulation.clock, self._sync)
+        self._store.subscribe("PodDisruptionBudget", self._queue.on_event)
         self._store.subscribe("Pod", self._on_pod_event)
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
@@ -85,8 +77,7 @@ class DisruptionController:
         old = next(iter(budget.status.conditions or ()), None)
         since = old.last_transition_time if old is not None and old.status == status else self._clock.text
         condition = Condition(_CONDITION, status, reason, since)
-        counted = structs.replace(budget.status, conditions=(condition,), **counts)
-        self._store.update(structs.replace(budget, status=counted))
+        self._store.update(with_status(budget, conditions=(condition,), **counts))
 
     def _still_disrupted(self, budget: PodDisruptionBudget, pods: Iterable[Pod]) -> dict[str, str]:
         """The pods whose eviction was allowed and has not begun yet, with the time of that."""
@@ -123,7 +114,7 @@ class DisruptionController:
         return sum(scales.values())
 
     def _scaled(self, namespace: str, kind: str, name: str) -> Any:
-        found = self._store.get(kind, namespace, name) if kind in _SCALED else None
+        found = self._store.get(kind, namespace, name) if kind in WITH_REPLICAS else None
         if found is None:
             raise _NoScaleError
         owner = found.metadata.controller

@@ -1,35 +1,193 @@
 """HorizontalPodAutoscalers: every so often, as many pods of a workload as what they use asks for.
 
-What is wanted, and how far the past limits it, says ``workloads.horizontal_scaling``; here it is found out which pods
-count, and what they use. Metrics are what the scenario has said of usage; those of a pod count once it has been ready for
-as long as they were collected over. An object that asks for metrics of other types is left alone. Source: the
-podautoscaler controller, kube-controller-manager 1.36.
+What is wanted, and how far the past limits it, says ``workloads.autoscaling``; here ``autoscaling/v2`` is read
+as far as it is simulated, and it is found out which pods count, and what they use. Metrics are what the scenario has
+said of usage; those of a pod count once it has been ready for as long as they were collected over. An object that asks
+for metrics of other types is left alone. Source: the podautoscaler controller, kube-controller-manager 1.36.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct
 
+from restow.documents.shapes import Duration
+from restow.kube.decoding import path_first
 from restow.kube.duration import MINUTE
 from restow.kube.manifests import Other, Pod
-from restow.kube.quantity import NANO_PER_MILLI, parse_quantity
+from restow.kube.objects import Int32, WireQuantity
+from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
-from restow.simulating.controllers.autoscaler_specs import (
-    AutoscalerSpec,
-    ResourceMetric,
-    bounds_of,
-    read_spec,
-    tolerance_of,
+from restow.simulating.api_server.changes import with_spec
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.controllers.owned_pods import WITH_REPLICAS
+from restow.simulating.virtual_cluster import VirtualCluster
+from restow.workloads.autoscaling import (
+    DOWN,
+    UP,
+    Bounds,
+    MeasuredPod,
+    Past,
+    PodGroup,
+    ScalingPolicy,
+    ScalingRules,
+    Tolerance,
+    UsageTarget,
+    limited,
+    replicas_by_usage,
 )
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.workloads.horizontal_scaling import MeasuredPod, Past, PodGroup, UsageTarget, limited, replicas_by_usage
+
+API_VERSION: Final = "autoscaling/v2"
+
+
+class ScaleTarget(Struct, frozen=True, rename="camel"):
+    """The workload that is scaled."""
+
+    kind: str
+    name: str
+
+
+class MetricTarget(Struct, frozen=True, rename="camel"):
+    """The average usage of pods to aim at."""
+
+    average_utilization: Int32 | None = None
+    average_value: WireQuantity | None = None
+
+
+class ResourceMetric(Struct, frozen=True, rename="camel"):
+    """A resource, and how much of it pods should use."""
+
+    name: str
+    target: MetricTarget
+
+
+class Metric(Struct, frozen=True, rename="camel"):
+    """One metric; of a type other than Resource nothing is read."""
+
+    type: str
+    resource: ResourceMetric | None = None
+
+
+class WrittenPolicy(Struct, frozen=True, rename="camel"):
+    """One scaling policy."""
+
+    type: Literal["Pods", "Percent"]
+    value: Int32
+    period_seconds: Int32
+
+
+class WrittenRules(Struct, frozen=True, rename="camel"):
+    """The rules of one direction; what is not said is as by default."""
+
+    stabilization_window_seconds: Int32 | None = None
+    select_policy: Literal["Max", "Min", "Disabled"] | None = None
+    policies: tuple[WrittenPolicy, ...] | None = None
+    tolerance: WireQuantity | None = None
+
+
+class Behavior(Struct, frozen=True, rename="camel"):
+    """The rules of both directions."""
+
+    scale_up: WrittenRules = WrittenRules()
+    scale_down: WrittenRules = WrittenRules()
+
+
+_CPU: Final = Metric("Resource", ResourceMetric("cpu", MetricTarget(80)))
+
+
+class AutoscalerSpec(Struct, frozen=True, rename="camel"):
+    """Spec of a HorizontalPodAutoscaler."""
+
+    scale_target_ref: ScaleTarget
+    max_replicas: Int32
+    min_replicas: Int32 = 1
+    metrics: tuple[Metric, ...] = (_CPU,)
+    behavior: Behavior | None = None
+
+    @property
+    def resources(self) -> tuple[ResourceMetric, ...]:
+        """The metrics, all of which are of resources."""
+        return tuple(each.resource for each in self.metrics if each.resource is not None)
+
+
+class _Written(Struct, frozen=True):
+    spec: AutoscalerSpec
+
+
+def check_spec(autoscaler: Other) -> str:
+    """What is wrong with a HorizontalPodAutoscaler, or cannot be simulated; empty where nothing is."""
+    if autoscaler.content.get("apiVersion") != API_VERSION:
+        return f"apiVersion {autoscaler.content.get('apiVersion')} is not simulated; write {API_VERSION}"
+    try:
+        spec = _converted(autoscaler)
+    except msgspec.ValidationError as error:
+        return path_first(error)
+    if spec.scale_target_ref.kind not in WITH_REPLICAS:
+        return f"spec.scaleTargetRef.kind: {spec.scale_target_ref.kind} is not simulated; write one of {', '.join(WITH_REPLICAS)}"
+    if not 1 <= spec.min_replicas <= spec.max_replicas:
+        return "spec.minReplicas must be from 1 to maxReplicas"
+    for index, metric in enumerate(spec.metrics):
+        if problem := _check_metric(metric):
+            return f"spec.metrics[{index}]{problem}"
+    return ""
+
+
+def _check_metric(metric: Metric) -> str:
+    if metric.type != "Resource" or metric.resource is None:
+        return f".type: {metric.type} is not simulated; write Resource"
+    target = metric.resource.target
+    if target.average_value is None and target.average_utilization is None:
+        return ".resource.target needs averageUtilization or averageValue"
+    try:
+        amount = (
+            target.average_utilization if target.average_value is None else parse_quantity(target.average_value).nano
+        )
+    except ValueError as error:
+        return f".resource.target.averageValue: {error}"
+    return "" if amount and amount > 0 else ".resource.target must be more than 0"
+
+
+def read_spec(autoscaler: Other) -> AutoscalerSpec | None:
+    """The spec of a HorizontalPodAutoscaler; None of one that cannot be simulated."""
+    return None if check_spec(autoscaler) else _converted(autoscaler)
+
+
+def _converted(autoscaler: Other) -> AutoscalerSpec:
+    return msgspec.convert(autoscaler.content, _Written).spec
+
+
+def bounds_of(spec: AutoscalerSpec, window: int) -> Bounds:
+    """How far and how fast it goes; ``window`` is for how long it waits before it scales down, unless it says so itself."""
+    down = replace(DOWN, window=window)
+    if spec.behavior is None:
+        return Bounds(spec.min_replicas, spec.max_replicas, UP, down)
+    up, down = _rules(spec.behavior.scale_up, UP), _rules(spec.behavior.scale_down, down)
+    return Bounds(spec.min_replicas, spec.max_replicas, up, down, ruled=True)
+
+
+def tolerance_of(spec: AutoscalerSpec, default: float) -> Tolerance:
+    """What changes nothing in each direction."""
+    if spec.behavior is None:
+        return Tolerance(default, default)
+    tolerances = (spec.behavior.scale_down.tolerance, spec.behavior.scale_up.tolerance)
+    return Tolerance(*(default if each is None else parse_quantity(each).nano / NANO_PER_UNIT for each in tolerances))
+
+
+def _rules(written: WrittenRules, default: ScalingRules) -> ScalingRules:
+    seconds, policies = written.stabilization_window_seconds, written.policies
+    return ScalingRules(
+        default.window if seconds is None else seconds * SECOND,
+        default.policies
+        if policies is None
+        else tuple(ScalingPolicy(each.type, each.value, each.period_seconds * SECOND) for each in policies),
+        written.select_policy or default.select,
+    )
+
 
 NAME: Final = "horizontal-pod-autoscaler"
 KIND: Final = "HorizontalPodAutoscaler"
@@ -39,15 +197,14 @@ _COLLECTED: Final = 15 * SECOND
 _LONGEST: Final = 60 * MINUTE
 
 
-@dataclass(slots=True, frozen=True)
-class AutoscalerSettings:
-    """The flags of kube-controller-manager; durations are nanoseconds."""
+class AutoscalerSettings(Struct, frozen=True, rename="camel"):
+    """The flags of kube-controller-manager, as a scenario writes them; durations are nanoseconds."""
 
-    sync_period: int = 15 * SECOND
+    sync_period: Duration = 15 * SECOND
     tolerance: float = 0.1
-    downscale_stabilization: int = 5 * MINUTE
-    cpu_initialization_period: int = 5 * MINUTE
-    initial_readiness_delay: int = 30 * SECOND
+    downscale_stabilization: Duration = 5 * MINUTE
+    cpu_initialization_period: Duration = 5 * MINUTE
+    initial_readiness_delay: Duration = 30 * SECOND
 
 
 @dataclass(slots=True, frozen=True)
@@ -65,7 +222,7 @@ class HorizontalPodAutoscalers:
     """The controller in the simulation."""
 
     simulation: VirtualCluster
-    settings: AutoscalerSettings = AutoscalerSettings()
+    settings: AutoscalerSettings
     #: Called before a workload is scaled.
     listeners: list[Callable[[Scaled], None]] = field(default_factory=list)
     _past: defaultdict[str, Past] = field(default_factory=lambda: defaultdict(Past))
@@ -92,7 +249,7 @@ class HorizontalPodAutoscalers:
             )
             for listener in self.listeners:
                 listener(Scaled(kind, key, found.spec.replicas, wanted))
-            self.simulation.store.update(structs.replace(found, spec=structs.replace(found.spec, replicas=wanted)))
+            self.simulation.store.update(with_spec(found, replicas=wanted))
 
     def _wanted(self, autoscaler: Other, spec: AutoscalerSpec, found: Any, *, is_alone: bool) -> int:
         """The replicas of a workload; if several autoscalers target it, none asks for metrics."""

@@ -1,9 +1,8 @@
 """The controller of Jobs: pods until enough of them have succeeded, or too many have failed.
 
-Which pods are created and deleted says ``workloads.jobs``, what each counts for ``job_accounting``, what ends a Job
-``job_endings``. Every pod is held by a finalizer until it is counted, so none is counted twice or lost. What happens to
-pods is looked at a second later, all that happened in between at once. After failures new pods come later, by a wait that
-doubles, of a whole Job or of each index. Source: the Job controller, Kubernetes 1.36.
+Which pods are created and deleted says ``workloads.jobs``, what each counts for, and what ends a Job,
+``job_accounting``. Every pod is held by a finalizer until it is counted, so none is counted twice or lost. What happens
+to pods is looked at a second later, all that happened in between at once. Source: the Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -15,42 +14,40 @@ from typing import Final
 from msgspec import structs
 
 from restow.kube.manifests import Job, Pod, PodTemplate
-from restow.kube.manifests.jobs import JobStatus
-from restow.kube.manifests.metadata import TemplateMetadata
+from restow.kube.manifests.cluster_objects import TemplateMetadata
 from restow.kube.objects import Condition
 from restow.kube.timestamps import SECOND, parse_time
-from restow.simulating.controllers import job_indexes
-from restow.simulating.controllers.claiming import claim
-from restow.simulating.controllers.controlled import controlled, pod_from
+from restow.simulating.api_server.changes import with_metadata, with_status
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.api_server.store import FOREGROUND, ObjectEvent
 from restow.simulating.controllers.job_accounting import (
+    COMPLETED,
+    FAILURE,
     INDEX,
+    SUCCESS,
     TRACKING,
+    JobEnding,
     JobTally,
     PodVerdict,
     as_read,
+    back_off,
     counts_as_failed,
-    index_of,
-    is_held,
-    tally,
-    verdict,
-    with_counts,
-)
-from restow.simulating.controllers.job_endings import (
-    COMPLETED,
-    FAILURE,
-    SUCCESS,
-    JobEnding,
     deadline_in,
     ending_of,
+    finished_at,
+    index_of,
     is_complete,
+    is_held,
+    notes,
+    tally,
+    to_be_replaced,
+    verdict,
+    wait_after,
+    with_counts,
 )
-from restow.simulating.controllers.job_waits import back_off, finished_at
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import FOREGROUND, ObjectEvent
-from restow.simulating.work_queue import WorkQueue
-from restow.workloads.controlled_pods import ControlledPod, NewPod
+from restow.simulating.controllers.owned_pods import claim, controlled, pod_from
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
+from restow.workloads.controllers import ControlledPod, NewPod
 from restow.workloads.jobs import job as actions_of
 
 KIND: Final = "Job"
@@ -67,11 +64,6 @@ class _Failures:
     last: int = 0
 
 
-def start(simulation: VirtualCluster) -> None:
-    """Start the controller."""
-    JobController(simulation)
-
-
 def condition_of(job: Job, *kinds: str) -> Condition | None:
     """The condition of one of some types that is True."""
     return next((each for each in job.status.conditions or () if each.type in kinds and each.status == "True"), None)
@@ -82,7 +74,7 @@ class JobController:
 
     def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
+        self._queue = ObjectQueue(simulation.clock, self._sync, kind=KIND)
         self._failures: dict[str, _Failures] = {}
         self._store.subscribe(KIND, self._on_event)
         self._store.subscribe("Pod", self._on_pod_event)
@@ -99,10 +91,8 @@ class JobController:
             self._queue.add(key_of(new or old))
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
-        for pod in (event.old, event.new):
-            owner = pod and pod.metadata.controller
-            if owner and owner.kind == KIND:
-                self._queue.add_after((pod.metadata.namespace, owner.name), _BATCH)
+        for key in self._queue.controllers_in(event):
+            self._queue.add_after(key, _BATCH)
         if event.new is not None and is_held(event.new):
             self._release_if_lost(event.new)
 
@@ -116,7 +106,7 @@ class JobController:
     def _release(self, pod: Pod | None) -> None:
         if pod is not None and is_held(pod):
             others = tuple(each for each in pod.metadata.finalizers or () if each != TRACKING)
-            self._store.update(structs.replace(pod, metadata=structs.replace(pod.metadata, finalizers=others or None)))
+            self._store.update(with_metadata(pod, finalizers=others or None))
 
     def _sync(self, key: Key) -> None:
         job: Job | None = self._store.get(KIND, *key)
@@ -161,16 +151,16 @@ class JobController:
         """The Job since when it runs; one that is suspended does not."""
         if job.status.start_time is not None or job.spec.suspend:
             return job
-        return structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
+        return with_status(job, start_time=self._clock.text)
 
     def _with_suspension(self, job: Job) -> Job:
         """The Job with its Suspended condition, if it was ever suspended; its time restarts when it resumes."""
         was = condition_of(job, "Suspended") is not None
         if job.spec.suspend and not was:
-            job = structs.replace(job, status=structs.replace(job.status, start_time=None))
+            job = with_status(job, start_time=None)
             return self._with_condition(job, "Suspended", "True", "JobSuspended")
         if was and not job.spec.suspend:
-            job = structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
+            job = with_status(job, start_time=self._clock.text)
             return self._with_condition(job, "Suspended", "False", "JobResumed")
         return job
 
@@ -186,8 +176,7 @@ class JobController:
 
     def _manage(self, job: Job, seen: JobTally, failures: _Failures) -> int:
         """Create and delete pods, or after failures create them later; how many are active then."""
-        given_up = job_indexes.given_up(job, seen)
-        now = structs.replace(job, status=with_counts(job, seen, seen.failed, given_up))
+        now = structs.replace(job, status=with_counts(job, seen, seen.failed))
         pods = [pod for pod in seen.pods if verdict(job, pod) is PodVerdict.RUNS or pod.metadata.is_terminating]
         actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._clock.now)
         for each in actions.delete:
@@ -196,7 +185,7 @@ class JobController:
             self._store.delete("Pod", job.metadata.namespace, each.name)
         if not actions.create:
             return len(seen.active) - len(actions.delete)
-        replaced = job_indexes.to_be_replaced(job, seen)
+        replaced = to_be_replaced(job, seen)
         waits = [self._wait(job, failures, replaced.get(_index(new))) for new in actions.create]
         if min(waits) > 0:
             self._queue.add_after(key_of(job), max(min(waits), _BATCH))
@@ -210,7 +199,7 @@ class JobController:
     def _wait(self, job: Job, failures: _Failures, replaced: Pod | None) -> int:
         """How long it takes until a pod may be created, in nanoseconds; ``replaced`` is the one of its index before."""
         if job.spec.backoff_limit_per_index is not None:
-            return 0 if replaced is None else job_indexes.wait_after(replaced, self._clock.now)
+            return 0 if replaced is None else wait_after(replaced, self._clock.now)
         return back_off(failures.in_a_row, failures.last, self._clock.now)
 
     def _create(self, job: Job, index: int | None, replaced: Pod | None) -> None:
@@ -223,10 +212,8 @@ class JobController:
             return
         own = {INDEX: str(index)}
         spec = {**given.spec, "hostname": f"{job.metadata.name}-{index}"}
-        notes = {**own, **job_indexes.notes(job, replaced)}
-        pod = pod_from(PodTemplate(metadata, spec), KIND, job, labels=own, annotations=notes)
-        named = structs.replace(pod.metadata, generate_name=f"{job.metadata.name}-{index}-")
-        self._store.create(structs.replace(pod, metadata=named))
+        pod = pod_from(PodTemplate(metadata, spec), KIND, job, labels=own, annotations=own | notes(job, replaced))
+        self._store.create(with_metadata(pod, generate_name=f"{job.metadata.name}-{index}-"))
 
     def _count(self, job: Job, seen: JobTally, ending: JobEnding | None, active: int) -> bool:
         """Write the status with all that has ended and release the pods that count; whether it was written.
@@ -236,7 +223,7 @@ class JobController:
         """
         released = self._countable(job, seen, ending)
         failed = job.status.failed + sum(self._is_failure(job, pod, ending) for pod in released)
-        status = with_counts(job, seen, failed, job_indexes.given_up(job, seen))
+        status = with_counts(job, seen, failed)
         now = [pod for pod in self._store.owned(job.metadata.uid, "Pod") if not pod.is_over]
         status = structs.replace(
             status,
@@ -246,7 +233,7 @@ class JobController:
         )
         if status.ready > status.active:
             return False
-        self._store.update(self._ended(self._with_status(job, status), ending))
+        self._store.update(self._ended(structs.replace(job, status=status), ending))
         for pod in released:
             self._release(self._store.get("Pod", *key_of(pod)))
         return True
@@ -259,7 +246,7 @@ class JobController:
         held = [pod for pod in seen.pods if is_held(pod) and self._store.get("Pod", *key_of(pod)) is not None]
         if ending is not None or job.metadata.is_terminating:
             return held
-        waiting = {pod.metadata.uid for pod in job_indexes.to_be_replaced(job, seen).values()}
+        waiting = {pod.metadata.uid for pod in to_be_replaced(job, seen).values()}
         return [pod for pod in held if verdict(job, pod) is not PodVerdict.RUNS and pod.metadata.uid not in waiting]
 
     @staticmethod
@@ -279,17 +266,13 @@ class JobController:
         if job.status.terminating:
             return job
         if ending.type == SUCCESS:
-            job = self._with_status(job, structs.replace(job.status, completion_time=self._clock.text))
+            job = with_status(job, completion_time=self._clock.text)
         return self._with_condition(job, "Complete" if ending.type == SUCCESS else "Failed", "True", ending.reason)
 
     def _with_condition(self, job: Job, kind: str, status: str, reason: str) -> Job:
         others = tuple(each for each in job.status.conditions or () if each.type != kind)
         conditions = (*others, Condition(kind, status, reason, self._clock.text))
-        return self._with_status(job, structs.replace(job.status, conditions=conditions))
-
-    @staticmethod
-    def _with_status(job: Job, status: JobStatus) -> Job:
-        return structs.replace(job, status=status)
+        return with_status(job, conditions=conditions)
 
 
 def _index(new: NewPod) -> int:

@@ -1,26 +1,34 @@
-"""The node lifecycle controller: taints that follow from what nodes report, or from their silence.
+"""Nodes in trouble: the node lifecycle controller taints them, and the taint-eviction controller takes pods away.
 
-What a node reports becomes taints that keep new pods away, at once. One that is not ready gets a taint that also drives
-pods away, and not all nodes of a zone get it at the same time; where most of a zone is in trouble, even later or not at
-all. Source: the node lifecycle controller, Kubernetes 1.36.
+What a node reports, or its silence, becomes taints that keep new pods away, at once. One that is not ready gets a
+NoExecute taint too, and not all nodes of a zone get it at the same time; where most of a zone is in trouble, even later
+or not at all. Pods leave nodes whose NoExecute taints they do not tolerate, or only for ``tolerationSeconds``, which
+run from when the controller first saw the taint. Disruption budgets do not count. Sources: both, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
-from msgspec import structs
+import msgspec
 
-from restow.kube.manifests import Node
-from restow.kube.objects import Taint
+from restow.kube.manifests import Node, Pod
+from restow.kube.objects import Taint, Toleration
+from restow.kube.taints import tolerates
 from restow.kube.timestamps import SECOND
-from restow.simulating.conditions import status_of, with_condition, with_node_condition
+from restow.simulating.api_server.changes import (
+    DISRUPTION_TARGET,
+    status_of,
+    with_condition,
+    with_spec,
+)
+from restow.simulating.api_server.indexes import Key, key_of
+from restow.simulating.api_server.store import ObjectEvent
 from restow.simulating.kubelets import Kubelets
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
-from restow.simulating.work_queue import WorkQueue
+from restow.simulating.virtual_cluster import VirtualCluster, WorkQueue
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -74,7 +82,7 @@ class NodeLifecycle:
         if node is None or self._kubelets.stopped.get(name) != since:
             return
         for kind in ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure"):
-            node = with_node_condition(node, kind, "Unknown", self._clock.text, "NodeStatusUnknown")
+            node = with_condition(node, kind, "Unknown", self._clock.text, "NodeStatusUnknown")
         self._store.update(node)
         self._make_unready(name)
 
@@ -104,7 +112,7 @@ class NodeLifecycle:
 
     def _retaint(self, node: Node, taints: list[Taint]) -> None:
         if list(node.spec.taints or ()) != taints:
-            self._store.update(structs.replace(node, spec=structs.replace(node.spec, taints=tuple(taints) or None)))
+            self._store.update(with_spec(node, taints=tuple(taints) or None))
 
     def _make_unready(self, name: str) -> None:
         """The pods of a node that has fallen silent do not count as ready; one that can speak says so itself."""
@@ -180,3 +188,86 @@ def _keeping_away(node: Node, trouble: str) -> Iterable[str]:
 def _zone(node: Node) -> str:
     labels = node.metadata.labels or {}
     return "/".join(next((labels[key] for key in keys if key in labels), "") for keys in (_REGION, _ZONE))
+
+
+_EXPELS = "NoExecute"
+
+
+class TaintEviction:
+    """Deletes pods, at once or when their time is over."""
+
+    def __init__(self, simulation: VirtualCluster) -> None:
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._look)
+        #: The pods whose time runs: their uid, and since when it does.
+        self._since: dict[Key, tuple[str, int]] = {}
+        self._store.subscribe("Node", self._on_node_event)
+        self._store.subscribe("Pod", self._on_pod_event)
+
+    def _on_node_event(self, event: ObjectEvent) -> None:
+        before, after = _expelling(event.old), _expelling(event.new)
+        if before != after:
+            for pod in self._store.on_node((event.new or event.old).metadata.name):
+                self._queue.add(key_of(pod))
+
+    def _on_pod_event(self, event: ObjectEvent) -> None:
+        old, new = event.old, event.new
+        if new is None:
+            self._since.pop(key_of(old), None)
+        elif new.node and (old is None or not old.node or old.spec.get("tolerations") != new.spec.get("tolerations")):
+            self._queue.add(key_of(new))
+
+    def _look(self, key: Key) -> None:
+        pod: Pod | None = self._store.get("Pod", *key)
+        taints = _expelling(self._store.get("Node", "", pod.node)) if pod and pod.node else ()
+        if pod is None or pod.metadata.is_terminating or not taints:
+            self._since.pop(key, None)
+            return
+        seconds = _seconds(tolerations_of(pod), taints)
+        if seconds is None:
+            self._since.pop(key, None)
+            return
+        uid, since = self._since.get(key, ("", 0))
+        if uid != pod.metadata.uid:
+            since = self._clock.now
+            self._since[key] = pod.metadata.uid, since
+        left = since + seconds * SECOND - self._clock.now
+        if left > 0:
+            self._queue.add_after(key, left)
+        else:
+            self._expel(pod)
+
+    def _expel(self, pod: Pod) -> None:
+        self._since.pop(key_of(pod), None)
+        self._store.update(with_condition(pod, DISRUPTION_TARGET, "True", self._clock.text, "DeletionByTaintManager"))
+        self._store.delete("Pod", *key_of(pod))
+
+
+def tolerations_of(pod: Pod) -> tuple[Toleration, ...]:
+    """What a pod tolerates; nothing if that cannot be read."""
+    return _read(msgspec.json.encode(pod.spec.get("tolerations") or ()))
+
+
+@lru_cache(maxsize=4096)
+def _read(text: bytes) -> tuple[Toleration, ...]:
+    try:
+        return msgspec.json.decode(text, type=tuple[Toleration, ...])
+    except msgspec.ValidationError:
+        return ()
+
+
+def _expelling(node: Node | None) -> Sequence[Taint]:
+    """The taints of a node that drive pods away."""
+    return [] if node is None else [each for each in node.spec.taints or () if each.effect == _EXPELS]
+
+
+def _seconds(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int | None:
+    """For how many seconds a pod tolerates all of some taints; 0 if it does not, None for always."""
+    limits = []
+    for taint in taints:
+        found = next((each for each in tolerations if tolerates(each, taint)), None)
+        if found is None:
+            return 0
+        if found.toleration_seconds is not None:
+            limits.append(max(0, found.toleration_seconds))
+    return min(limits, default=None)

@@ -1,61 +1,44 @@
 """The controllers of ReplicaSets and ReplicationControllers.
 
 They adopt and release pods, create and delete what is missing or too much, and report it. Which pods these are says
-``workloads.replica_sets``. Source: the ReplicaSet controller, Kubernetes 1.36.
+``workloads.controllers``. Source: the ReplicaSet controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from msgspec import structs
 
 from restow.kube.manifests import Pod
 from restow.kube.manifests.workloads import ReplicaSetStatus
-from restow.simulating.controllers.claiming import claim
-from restow.simulating.controllers.controlled import available_in, controlled, pod_from
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent, TerminatingError
-from restow.simulating.work_queue import WorkQueue
-from restow.workloads.controlled_pods import BURST, ControlledPod
-from restow.workloads.replica_sets import replica_set
-
-KINDS: Final = ("ReplicaSet", "ReplicationController")
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.api_server.store import ObjectEvent, TerminatingError
+from restow.simulating.controllers.owned_pods import available_in, claim, controlled, pod_from
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
+from restow.workloads.controllers import BURST, ControlledPod, replica_set
 
 
-def start(simulation: VirtualCluster) -> None:
-    """Have both controllers work."""
-    for kind in KINDS:
-        ReplicaController(simulation, kind)
+class ReplicaSetController:
+    """Syncs one ReplicaSet at a time."""
 
+    _kind = "ReplicaSet"
 
-class ReplicaController:
-    """The controller of one of the kinds."""
-
-    def __init__(self, simulation: VirtualCluster, kind: str) -> None:
+    def __init__(self, simulation: VirtualCluster) -> None:
         self._simulation = simulation
         self._store = simulation.store
-        self._kind = kind
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
-        self._store.subscribe(kind, lambda event: self._queue.add(key_of(event.new or event.old)))
+        self._queue = ObjectQueue(simulation.clock, self._sync, kind=self._kind)
+        self._store.subscribe(self._kind, self._queue.on_event)
         self._store.subscribe("Pod", self._on_pod_event)
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
-        for pod in (event.old, event.new):
-            owner = pod and pod.metadata.controller
-            if owner and owner.kind == self._kind:
-                self._queue.add((pod.metadata.namespace, owner.name))
+        self._queue.on_owned_event(event)
         if event.new is not None and event.new.metadata.controller is None:
-            self._offer(event.new)
-
-    def _offer(self, pod: Pod) -> None:
-        """Sync the controllers that could adopt an orphan."""
-        for each in self._store.selecting(self._kind, pod):
-            self._queue.add(key_of(each))
+            # Those that could adopt an orphan.
+            for each in self._store.selecting(self._kind, event.new):
+                self._queue.add(key_of(each))
 
     def _sync(self, key: Key) -> None:
         found = self._store.get(self._kind, *key)
@@ -110,6 +93,10 @@ class ReplicaController:
             observed_generation=found.metadata.generation,
         )
         self._store.update(structs.replace(current, status=status))
-        soon = [wait for wait in waits if wait]
-        if soon:
-            self._queue.add_after(key_of(found), min(soon))
+        self._queue.add_after_first(key_of(found), waits)
+
+
+class ReplicationManager(ReplicaSetController):
+    """The controller of ReplicationControllers, which is that of ReplicaSets for another kind."""
+
+    _kind = "ReplicationController"

@@ -18,23 +18,20 @@ from msgspec import structs
 from restow.kube.labels import Selector
 from restow.kube.manifests import ControllerRevision, Metadata, Pod, PodTemplate
 from restow.kube.manifests.workloads import RevisedSpec, RevisionData
-from restow.simulating.controllers.claiming import claim, reference_to
-from restow.simulating.indexes import key_of
-from restow.simulating.store import Store
+from restow.simulating.api_server.indexes import key_of
+from restow.simulating.api_server.store import Store
+from restow.simulating.controllers.owned_pods import claim, reference_to
+from restow.simulating.virtual_time import SAFE_CHARACTERS
+from restow.workloads.made_of import REVISION_HASH
 
-#: The label of pods and revisions.
-REVISION_HASH: Final = "controller-revision-hash"
 _KIND: Final = "ControllerRevision"
-
-#: Source: apimachinery's rand.SafeEncodeString.
-_CHARACTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _LENGTH: Final = 10
 
 
 def template_hash(template: PodTemplate, collisions: int = 0) -> str:
     """The value of ``pod-template-hash`` and of ``controller-revision-hash``; another one for each collision."""
     text = msgspec.json.encode((template, collisions), order="sorted")
-    return "".join(_CHARACTERS[byte % len(_CHARACTERS)] for byte in blake2b(text, digest_size=_LENGTH).digest())
+    return "".join(SAFE_CHARACTERS[byte % len(SAFE_CHARACTERS)] for byte in blake2b(text, digest_size=_LENGTH).digest())
 
 
 def free_hash(store: Store, kind: str, controller: Any) -> str:

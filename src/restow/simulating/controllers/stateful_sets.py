@@ -1,6 +1,6 @@
 """The controller of StatefulSets: pods that keep their names, in order, and rolling updates from the last ordinal down.
 
-``workloads.stateful_sets`` decides which pods come and go (``podManagementPolicy``); an update deletes one pod at a
+``workloads.controllers`` decides which pods come and go (``podManagementPolicy``); an update deletes one pod at a
 time, down to the partition, and waits for each to be ready again. A pod below the partition is made of the old
 template. Claims of ``volumeClaimTemplates`` are provisioned at once, of storage that every node reaches. Source: the
 StatefulSet controller, Kubernetes 1.36.
@@ -19,23 +19,19 @@ from restow.kube.manifests import ControllerRevision, Metadata, Other, Pod, PodT
 from restow.kube.manifests.workloads import RollingUpdate, StatefulSetStatus
 from restow.kube.objects import ObjectMeta, Workload
 from restow.kube.timestamps import SECOND
-from restow.simulating.controllers.claiming import claim
-from restow.simulating.controllers.controlled import available_in, controlled, pod_from
+from restow.simulating.api_server.indexes import Key, key_of, selector_of
+from restow.simulating.api_server.store import TerminatingError
+from restow.simulating.controllers.owned_pods import available_in, claim, controlled, pod_from
 from restow.simulating.controllers.revisions import (
-    REVISION_HASH,
     current_revision,
     delete_old,
     hash_of,
     is_of,
     revisions_of,
 )
-from restow.simulating.indexes import Key, key_of
-from restow.simulating.selecting import selector_of
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent, TerminatingError
-from restow.simulating.work_queue import WorkQueue
-from restow.workloads.controlled_pods import BURST, ControlledPod
-from restow.workloads.stateful_sets import KIND, ordinal_of, stateful_set
+from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
+from restow.workloads.controllers import BURST, STATEFUL_SET, ControlledPod, ordinal_of, stateful_set
+from restow.workloads.made_of import REVISION_HASH
 
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 #: How long until a taken name is tried again, in nanoseconds.
@@ -43,32 +39,25 @@ _TAKEN: Final = 60 * SECOND
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 
-def start(simulation: VirtualCluster) -> None:
-    """Start the controller."""
-    StatefulSetController(simulation)
-
-
 class StatefulSetController:
     """Syncs one StatefulSet at a time."""
 
     def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
-        self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._on_pod_event)
-
-    def _on_pod_event(self, event: ObjectEvent) -> None:
-        for pod in (event.old, event.new):
-            owner = pod and pod.metadata.controller
-            if owner and owner.kind == KIND:
-                self._queue.add((pod.metadata.namespace, owner.name))
+        self._queue = ObjectQueue(simulation.clock, self._sync, kind=STATEFUL_SET)
+        self._store.subscribe(STATEFUL_SET, self._queue.on_event)
+        self._store.subscribe("Pod", self._queue.on_owned_event)
 
     def _sync(self, key: Key) -> None:
-        found: StatefulSet | None = self._store.get(KIND, *key)
+        found: StatefulSet | None = self._store.get(STATEFUL_SET, *key)
         if found is None:
             return
-        pods = [pod for pod in claim(self._store, KIND, found, selector_of(found)) if _ordinal(found, pod) is not None]
-        update = current_revision(self._store, KIND, found, selector_of(found))
+        pods = [
+            pod
+            for pod in claim(self._store, STATEFUL_SET, found, selector_of(found))
+            if _ordinal(found, pod) is not None
+        ]
+        update = current_revision(self._store, STATEFUL_SET, found, selector_of(found))
         current = self._revision(found, found.status.current_revision) or update
         if not found.metadata.is_terminating:
             # In a namespace that goes nothing is created, and what is left is reported.
@@ -136,7 +125,7 @@ class StatefulSetController:
             own = {each["name"] for each in claims}
             others = [each for each in given.spec.get("volumes") or () if each.get("name") not in own]
             spec["volumes"] = [*others, *claims]
-        self._store.create(pod_from(PodTemplate(given.metadata, spec), KIND, found, name=name, labels=labels))
+        self._store.create(pod_from(PodTemplate(given.metadata, spec), STATEFUL_SET, found, name=name, labels=labels))
 
     def _provisioned(self, found: StatefulSet, template: dict[str, Any], ordinal: int) -> dict[str, Any]:
         """The volume of a pod from a claim template, whose claim is bound from now on."""
@@ -155,7 +144,7 @@ class StatefulSetController:
         return {"name": given, "persistentVolumeClaim": {"claimName": name}}
 
     def _report(self, key: Key, current: ControllerRevision, update: ControllerRevision) -> None:
-        found: StatefulSet = self._store.get(KIND, *key)
+        found: StatefulSet = self._store.get(STATEFUL_SET, *key)
         pods = [pod for pod in self._store.owned(found.metadata.uid, "Pod") if _ordinal(found, pod) is not None]
         waits = [available_in(pod, found.spec.min_ready_seconds, self._clock.now) for pod in pods]
         staying = [pod for pod in pods if not pod.metadata.is_terminating]
@@ -174,9 +163,7 @@ class StatefulSetController:
         self._store.update(structs.replace(found, status=status))
         used = {hash_of(current), hash_of(update)}
         delete_old(self._store, found, used, found.spec.revision_history_limit)
-        soon = [wait for wait in waits if wait]
-        if soon:
-            self._queue.add_after(key, min(soon))
+        self._queue.add_after_first(key, waits)
 
 
 def _completed(status: StatefulSetStatus) -> StatefulSetStatus:

@@ -6,29 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from restow.documents.findings import Issue, Path
 from restow.documents.shapes import Duration
 from restow.kube.excerpts import excerpt
 from restow.kube.manifests import Manifest, Node, Other
 from restow.kube.objects import Int32
-from restow.simulating.controllers.autoscaler_specs import check_spec
 from restow.simulating.controllers.cluster_autoscaler import ClusterAutoscalerSettings, NodeGroup
-from restow.simulating.controllers.horizontal_pod_autoscalers import KIND, AutoscalerSettings
-
-_DEFAULTS = AutoscalerSettings()
-
-
-class WrittenAutoscalers(Struct, frozen=True, rename="camel"):
-    """The controller of HorizontalPodAutoscalers."""
-
-    sync_period: Duration = _DEFAULTS.sync_period
-    tolerance: float = _DEFAULTS.tolerance
-    downscale_stabilization: Duration = _DEFAULTS.downscale_stabilization
-    cpu_initialization_period: Duration = _DEFAULTS.cpu_initialization_period
-    initial_readiness_delay: Duration = _DEFAULTS.initial_readiness_delay
-
+from restow.simulating.controllers.horizontal_pod_autoscalers import KIND, AutoscalerSettings, check_spec
 
 _CLUSTER = ClusterAutoscalerSettings()
 
@@ -53,18 +39,13 @@ class WrittenClusterAutoscaler(Struct, frozen=True, rename="camel"):
     scale_down_delay_after_add: Duration = _CLUSTER.delay_after_add
 
 
-def check_autoscalers(written: WrittenAutoscalers, path: Path) -> Iterator[Issue]:
+def check_autoscalers(written: AutoscalerSettings, path: Path) -> Iterator[Issue]:
     """Yield what is wrong with the settings of the controller."""
     for each in msgspec.structs.fields(written):
         if getattr(written, each.name) < 0:
             yield Issue((*path, each.encode_name), "must not be negative")
     if written.sync_period == 0:
         yield Issue((*path, "syncPeriod"), "must be more than 0", hint="write 15s")
-
-
-def read_autoscalers(written: WrittenAutoscalers) -> AutoscalerSettings:
-    """Return settings without problems."""
-    return AutoscalerSettings(**structs.asdict(written))
 
 
 def autoscaler_problem(manifest: Manifest) -> str:

@@ -2,6 +2,10 @@
 
 Each action changes the objects as ``kubectl`` does, or stops and starts kubelets. An action that names a missing object
 changes nothing: it is kept as a failed event, and the run continues.
+
+A drain evicts the pods of a node, and retries those whose budgets refuse; pods of DaemonSets and static pods stay. A
+restart starts the containers of a node again, unless a pod is not to be restarted: then it has failed. Sources:
+``kubectl drain`` 1.36 with ``--ignore-daemonsets --force --delete-emptydir-data``, and the kubelet 1.36 after a reboot.
 """
 
 from __future__ import annotations
@@ -9,21 +13,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, singledispatch
-from typing import Any
+from typing import Any, Final
 
 from msgspec import structs
 
 from restow.documents.findings import Path
 from restow.kube.manifests import Manifest, Node, Pod
 from restow.kube.objects import Taint
+from restow.kube.timestamps import SECOND
+from restow.simulating.api_server.changes import not_ready, over, started_again, with_metadata, with_spec
+from restow.simulating.api_server.eviction import TOO_MANY_REQUESTS, evict
+from restow.simulating.api_server.indexes import key_of
+from restow.simulating.api_server.store import RefusedError, Store
+from restow.simulating.controllers.cluster_autoscaler import stays_with_node
 from restow.simulating.kubelets import Kubelets
 from restow.simulating.scenarios import events
-from restow.simulating.scenarios.node_pods import Evicted, drain, restart_pods
 from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
 from restow.simulating.scenarios.traces import Arrival
 from restow.simulating.scenarios.usage import ScenarioUsage
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import RefusedError
+from restow.simulating.virtual_cluster import VirtualCluster
+
+#: Called with a pod that was evicted, and with the actor.
+Evicted = Callable[[Pod, tuple[str, ...]], None]
+
+#: How long it takes from one try to the next.
+_RETRY: Final = 5 * SECOND
 
 
 @dataclass(slots=True, frozen=True)
@@ -103,7 +117,7 @@ def _delete(action: events.Delete, applier: EventApplier) -> None:
 
 @act.register
 def _scale(action: events.ScaleWorkload, applier: EventApplier) -> None:
-    _change(applier, action.target, lambda each: _with_spec(each, replicas=action.replicas))
+    _change(applier, action.target, lambda each: with_spec(each, replicas=action.replicas))
 
 
 @act.register
@@ -134,19 +148,19 @@ def _remove_taints(action: events.RemoveTaints, applier: EventApplier) -> None:
 
 @act.register
 def _cordon(action: events.Cordon, applier: EventApplier) -> None:
-    _change_nodes(applier, action.nodes, lambda each: _with_spec(each, unschedulable=True))
+    _change_nodes(applier, action.nodes, lambda each: with_spec(each, unschedulable=True))
 
 
 @act.register
 def _uncordon(action: events.Uncordon, applier: EventApplier) -> None:
-    _change_nodes(applier, action.nodes, lambda each: _with_spec(each, unschedulable=False))
+    _change_nodes(applier, action.nodes, lambda each: with_spec(each, unschedulable=False))
 
 
 @act.register
 def _drain(action: events.Drain, applier: EventApplier) -> None:
-    _change_nodes(applier, action.nodes, lambda each: _with_spec(each, unschedulable=True))
+    _change_nodes(applier, action.nodes, lambda each: with_spec(each, unschedulable=True))
     for node in _chosen(applier, action.nodes):
-        drain(applier.simulation.store, node.metadata.name, applier.evicted)
+        _evict_pods(applier.simulation.store, node.metadata.name, applier.evicted)
 
 
 @act.register
@@ -158,7 +172,7 @@ def _fail_node(action: events.FailNode, applier: EventApplier) -> None:
 @act.register
 def _restart_node(action: events.RestartNode, applier: EventApplier) -> None:
     for node in _chosen(applier, action.nodes):
-        restart_pods(applier.simulation.store, node.metadata.name)
+        _restart_pods(applier.simulation.store, node.metadata.name)
         applier.kubelets.start_node(node.metadata.name)
 
 
@@ -186,14 +200,10 @@ def _change_nodes(applier: EventApplier, choice: NodeChoice, change: Callable[[N
         applier.simulation.store.update(change(node))
 
 
-def _with_spec(manifest: Any, **fields: Any) -> Any:
-    return structs.replace(manifest, spec=structs.replace(manifest.spec, **fields))
-
-
 def _labelled(manifest: Any, labels: Mapping[str, str | None]) -> Any:
     merged = {**(manifest.metadata.labels or {}), **labels}
     kept = {key: value for key, value in merged.items() if value is not None}
-    return structs.replace(manifest, metadata=structs.replace(manifest.metadata, labels=kept or None))
+    return with_metadata(manifest, labels=kept or None)
 
 
 def _with_images(manifest: Any, images: Mapping[str, str], target: Reference) -> Any:
@@ -205,7 +215,7 @@ def _with_images(manifest: Any, images: Mapping[str, str], target: Reference) ->
     changed = {**spec, "containers": containers}
     if isinstance(manifest, Pod):
         return structs.replace(manifest, spec=changed)
-    return _with_spec(manifest, template=structs.replace(manifest.spec.template, spec=changed))
+    return with_spec(manifest, template=structs.replace(manifest.spec.template, spec=changed))
 
 
 def _containers(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -215,7 +225,7 @@ def _containers(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _tainted(node: Node, taints: Iterable[Taint]) -> Node:
     """The node with taints, each of which replaces the one of its key and effect."""
     by_place = {(each.key, each.effect): each for each in (*(node.spec.taints or ()), *taints)}
-    return structs.replace(node, spec=structs.replace(node.spec, taints=tuple(by_place.values())))
+    return with_spec(node, taints=tuple(by_place.values()))
 
 
 def _untainted(node: Node, taints: Iterable[Taint]) -> Node:
@@ -223,4 +233,36 @@ def _untainted(node: Node, taints: Iterable[Taint]) -> Node:
     kept = [
         each for each in node.spec.taints or () if (each.key, each.effect) not in gone and (each.key, "") not in gone
     ]
-    return structs.replace(node, spec=structs.replace(node.spec, taints=tuple(kept) or None))
+    return with_spec(node, taints=tuple(kept) or None)
+
+
+def _evict_pods(store: Store, node: str, evicted: Evicted) -> None:
+    """Evict the pods that are on a node now, as soon as their budgets allow it."""
+    for pod in store.on_node(node):
+        if not stays_with_node(pod):
+            _try(store, pod, evicted)
+
+
+def _try(store: Store, pod: Pod, evicted: Evicted) -> None:
+    """Ask for the eviction of a pod, unless it is another one by now, or on its way out."""
+    now: Pod | None = store.get("Pod", *key_of(pod))
+    if now is None or now.metadata.uid != pod.metadata.uid or now.metadata.is_terminating:
+        return
+    answer = evict(store, *key_of(pod))
+    if answer.is_evicted:
+        evicted(now, (events.DRAIN,))
+    elif answer.code == TOO_MANY_REQUESTS:
+        store.clock.after(_RETRY, lambda: _try(store, pod, evicted))
+
+
+def _restart_pods(store: Store, node: str) -> None:
+    """Stop the containers of a node's running pods; the kubelet makes them ready again."""
+    for pod in list(store.on_node(node)):
+        if pod.status.phase == "Running" and not pod.metadata.is_terminating:
+            store.update(_restarted(pod, store.clock.text))
+
+
+def _restarted(pod: Pod, now: str) -> Pod:
+    if pod.spec.get("restartPolicy") == "Never":
+        return over(pod, "Failed", now)
+    return not_ready(started_again(pod), now)

@@ -23,7 +23,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from restow.simulating.scenarios.node_pods import DRAIN
+from restow.simulating.scenarios.events import DRAIN
 from restow.simulating.scenarios.observations import (
     Observation,
     ObservedEviction,

@@ -7,14 +7,15 @@ up to; it is the one thing here that changes, and returns which pods and nodes a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from restow.simulating.scenarios.expectations import NodeState, PodState
 from restow.simulating.scenarios.references import Reference
 
-#: Namespace and name of a pod.
+#: Namespace and name of a pod, and of a disruption budget.
 PodKey = tuple[str, str]
+BudgetKey = tuple[str, str]
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,6 +57,8 @@ class ObservedEviction:
 
     pod: ObservedPod
     by: tuple[str, ...]
+    #: The name of the replacement that came before; empty if it comes afterwards.
+    replacement: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,17 +83,17 @@ class Observation:
     """What has changed at a moment, all of it at once; None is gone."""
 
     #: Nanoseconds since the start of the run.
-    time: int
+    time: int = 0
     pods: Mapping[PodKey, ObservedPod | None] = field(default_factory=dict)
     nodes: Mapping[str, ObservedNode | None] = field(default_factory=dict)
-    evictions: Sequence[ObservedEviction] = ()
+    evictions: list[ObservedEviction] = field(default_factory=list)
     #: The replicas of workloads from now on; 0 for one that is gone.
-    desired: Mapping[Reference, int] = field(default_factory=dict)
+    desired: dict[Reference, int] = field(default_factory=dict)
     #: Whether disruption budgets let no pod go from now on, by namespace and name.
-    blocked_budgets: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    blocked_budgets: dict[BudgetKey, bool] = field(default_factory=dict)
     #: Pods that were deleted to make room for others, or because of a taint.
-    displaced: Sequence[ObservedEviction] = ()
-    scalings: Sequence[ObservedScaling] = ()
+    displaced: list[ObservedEviction] = field(default_factory=list)
+    scalings: list[ObservedScaling] = field(default_factory=list)
     #: Whether the scenario has had something happen since the last one.
     is_disturbed: bool = False
 

@@ -6,15 +6,15 @@ A moment is over when time has moved on, so its changes are reported at the next
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from restow.kube.manifests import Node, Pod
-from restow.kube.manifests.documents import kind_of
-from restow.simulating.conditions import DISRUPTION_TARGET, status_of
-from restow.simulating.indexes import key_of
+from restow.kube.manifests import Node, Pod, PodDisruptionBudget, kind_of
+from restow.simulating.api_server.changes import DISRUPTION_TARGET, status_of
+from restow.simulating.api_server.indexes import key_of
+from restow.simulating.api_server.store import ObjectEvent
+from restow.simulating.controllers.owned_pods import WITH_REPLICAS
 from restow.simulating.memory import TERMINATION_BY_KUBELET
-from restow.simulating.scenarios.budgets import BudgetKey, allows_none
 from restow.simulating.scenarios.expectations import NodeState, PodState
 from restow.simulating.scenarios.judging import ExpectationVerdict, Judge
 from restow.simulating.scenarios.observations import (
@@ -25,21 +25,21 @@ from restow.simulating.scenarios.observations import (
     ObservedScaling,
     PodKey,
 )
-from restow.simulating.scenarios.pod_controllers import controllers_of
-from restow.simulating.scenarios.references import Reference
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
+from restow.simulating.scenarios.references import Reference, controllers_of
+from restow.simulating.surging import wanted_without_surge
+from restow.simulating.virtual_cluster import VirtualCluster
 
 #: The kinds that have pods, and controllers themselves.
 _BETWEEN: Final = ("ReplicaSet", "Job")
-#: The kinds that have ``replicas``.
-_COUNTING: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 #: Who deleted a pod, by the reason of its condition; only actors that delete by themselves.
 _DISPLACING: Final = {
     "PreemptionByScheduler": "preemption",
     "DeletionByTaintManager": "taint-eviction",
     TERMINATION_BY_KUBELET: "node-pressure",
 }
+
+#: The disruption controller knows no number of replicas for the pods, so it allows nothing.
+_SYNC_FAILED: Final = "SyncFailed"
 
 
 @dataclass(slots=True)
@@ -54,11 +54,8 @@ class RunObserver:
     _time: int = field(init=False)
     _pods: dict[PodKey, Pod | None] = field(default_factory=dict)
     _nodes: dict[str, Node | None] = field(default_factory=dict)
-    _evictions: list[ObservedEviction] = field(default_factory=list)
-    _desired: dict[Reference, int] = field(default_factory=dict)
-    _blocked_budgets: dict[BudgetKey, bool] = field(default_factory=dict)
-    _displaced: list[ObservedEviction] = field(default_factory=list)
-    _scalings: list[ObservedScaling] = field(default_factory=list)
+    #: Everything else that changes at the moment.
+    _others: Observation = field(default_factory=Observation)
     _is_disturbed: bool = False
     _is_begun: bool = False
     #: What each pod requests, by its uid; a pod never requests anything else.
@@ -71,18 +68,18 @@ class RunObserver:
         self.simulation.store.subscribe("PodDisruptionBudget", self._on_budget_event)
         for kind in _BETWEEN:
             self.simulation.store.subscribe(kind, self._on_owner_event)
-        for kind in _COUNTING:
+        for kind in WITH_REPLICAS:
             self.simulation.store.subscribe(kind, self._on_workload_event)
 
-    def evicted(self, pod: Pod, by: tuple[str, ...]) -> None:
-        """Record an eviction: the pod as it was, and the actor."""
+    def evicted(self, pod: Pod, by: tuple[str, ...], replacement: str = "") -> None:
+        """Record an eviction: the pod as it was, the actor, and the name of its replacement if that is there already."""
         self._proceed()
-        self._evictions.append(ObservedEviction(self._seen_pod(pod), by))
+        self._others.evictions.append(ObservedEviction(self._seen_pod(pod), by, replacement))
 
     def scaled(self, scaling: ObservedScaling) -> None:
         """Record that an autoscaler scales."""
         self._proceed()
-        self._scalings.append(scaling)
+        self._others.scalings.append(scaling)
 
     def disturbed(self) -> None:
         """Record that an event of the scenario happens."""
@@ -105,7 +102,7 @@ class RunObserver:
         self._pods[key_of(pod)] = event.new
         by = _DISPLACING.get(_disruption(event.new))
         if by is not None and event.old is not None and _disruption(event.old) != _disruption(event.new):
-            self._displaced.append(ObservedEviction(self._seen_pod(event.old), (by,)))
+            self._others.displaced.append(ObservedEviction(self._seen_pod(event.old), (by,)))
         if event.new is None:
             self._requests.pop(pod.metadata.uid, None)
         elif pod.metadata.uid not in self._requests:
@@ -126,7 +123,7 @@ class RunObserver:
         if old != new:
             self._proceed()
             each = event.new or event.old
-            self._desired[Reference(kind_of(each), *key_of(each))] = new
+            self._others.desired[Reference(kind_of(each), *key_of(each))] = new
 
     def _on_node_event(self, event: ObjectEvent) -> None:
         self._proceed()
@@ -134,10 +131,10 @@ class RunObserver:
 
     def _on_budget_event(self, event: ObjectEvent) -> None:
         """What lets no pod go any more, or lets one go again."""
-        old, new = (each is not None and allows_none(each) for each in (event.old, event.new))
+        old, new = (each is not None and _allows_none(each) for each in (event.old, event.new))
         if old != new:
             self._proceed()
-            self._blocked_budgets[key_of(event.new or event.old)] = new
+            self._others.blocked_budgets[key_of(event.new or event.old)] = new
 
     def _proceed(self) -> None:
         """Report the moment before, if time has moved on."""
@@ -152,26 +149,17 @@ class RunObserver:
         self._is_begun = True
         pods = {key: None if pod is None else self._seen_pod(pod) for key, pod in self._pods.items()}
         nodes = {name: None if node is None else self._seen_node(node) for name, node in self._nodes.items()}
-        seen = Observation(
-            self._time - self._start,
-            pods,
-            nodes,
-            tuple(self._evictions),
-            self._desired,
-            self._blocked_budgets,
-            tuple(self._displaced),
-            tuple(self._scalings),
-            self._is_disturbed,
+        seen = replace(
+            self._others, time=self._time - self._start, pods=pods, nodes=nodes, is_disturbed=self._is_disturbed
         )
-        self._pods, self._nodes, self._evictions, self._desired, self._blocked_budgets = {}, {}, [], {}, {}
-        self._displaced, self._scalings, self._is_disturbed = [], [], False
+        self._pods, self._nodes, self._others, self._is_disturbed = {}, {}, Observation(), False
         for listener in (self.judge.observe, *self.listeners):
             listener(seen)
 
     @property
     def _has_news(self) -> bool:
-        changes = (self._pods, self._nodes, self._evictions, self._desired, self._blocked_budgets, self._scalings)
-        return any(changes)
+        others = self._others
+        return any((self._pods, self._nodes, others.evictions, others.desired, others.blocked_budgets, others.scalings))
 
     def _requested(self, pod: Pod) -> Mapping[str, int]:
         view = self.simulation.view
@@ -199,9 +187,17 @@ class RunObserver:
         return ObservedNode(node.metadata.name, node.metadata.labels or {}, frozenset(_node_states(node)), room)
 
 
+def _allows_none(budget: PodDisruptionBudget) -> bool:
+    """Whether a budget protects pods and lets none of them go, as the disruption controller has written it."""
+    status = budget.status
+    if status.disruptions_allowed or not status.observed_generation:
+        return False
+    return bool(status.expected_pods) or any(each.reason == _SYNC_FAILED for each in status.conditions or ())
+
+
 def _desired(workload: Any) -> int:
     """The replicas of a workload; none if it does not exist."""
-    return 0 if workload is None else int(workload.spec.replicas)
+    return 0 if workload is None else wanted_without_surge(workload)
 
 
 def _disruption(pod: Pod | None) -> str:

@@ -1,6 +1,7 @@
 """From the text of a scenario to what a simulation runs, with everything that is wrong or odd about it.
 
-A scenario names other files by paths that begin where it lies itself; they are read and checked with it.
+The file is decoded into ``Written*`` structs, and those are checked and read. Other files are named by paths that begin
+where the scenario lies itself; they are read and checked with it.
 """
 
 from __future__ import annotations
@@ -10,35 +11,46 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
 from restow.cluster.snapshot import ClusterStore
 from restow.documents.decoding import decode
-from restow.documents.document import Document, DocumentKind, further_documents, read_document, repeated_keys
-from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
+from restow.documents.document import (
+    Document,
+    DocumentKind,
+    further_documents,
+    read_document,
+    refusal,
+    repeated_keys,
+    to_findings,
+)
+from restow.documents.findings import Finding, Issue, Path, errors_in
+from restow.documents.shapes import Duration
 from restow.errors import InputError
 from restow.kube.manifests import Manifest
+from restow.kube.objects import Int64
 from restow.kube.timestamps import parse_time
 from restow.simulating.controllers.cluster_autoscaler import ClusterAutoscalerSettings
 from restow.simulating.controllers.horizontal_pod_autoscalers import AutoscalerSettings
 from restow.simulating.kubelets import KubeletSettings
 from restow.simulating.scenarios.autoscaling_reading import (
+    WrittenClusterAutoscaler,
     autoscaler_problem,
     check_autoscalers,
-    read_autoscalers,
     read_cluster_autoscaler,
 )
-from restow.simulating.scenarios.checking import check_scenario
-from restow.simulating.scenarios.event_reading import MisfitError, WrittenEvent, read_event
-from restow.simulating.scenarios.events import TimedEvent
-from restow.simulating.scenarios.expectation_reading import check_expectation, read_expectation
-from restow.simulating.scenarios.expectations import Expectation
-from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.objects import ReadObject, read_object
-from restow.simulating.scenarios.scenario import Descheduling, Scenario
+from restow.simulating.scenarios.events import MisfitError, TimedEvent, WrittenEvent, read_event
+from restow.simulating.scenarios.expectations import (
+    Expectation,
+    WrittenExpectation,
+    check_expectation,
+    read_expectation,
+)
+from restow.simulating.scenarios.folder import Folder, ReadObject, read_object
+from restow.simulating.scenarios.scenario import Descheduling, Scenario, check_scenario
 from restow.simulating.scenarios.traces import Arrival, Columns, Template, check_template, read_arrivals, read_nodes
-from restow.simulating.scenarios.wire import WrittenScenario, WrittenTrace
-from restow.sources.manifests import unlisted
+from restow.sources.reading import unlisted
 
 API_VERSION: Final = "restow.dev/v1alpha1"
 KIND: Final = "Scenario"
@@ -46,6 +58,42 @@ KIND: Final = "Scenario"
 _SLOWEST: Final = 1e-3
 _FASTEST: Final = 1e6
 _FILE: Final = DocumentKind("a Scenario", f"apiVersion: {API_VERSION}")
+
+
+class WrittenTrace(Struct, frozen=True):
+    """Pods that come and go as a CSV file says."""
+
+    trace: str
+    at: Duration = 0
+    faster: float = 1
+    columns: Columns | None = None
+    pod: dict[str, Any] = {}
+
+
+class WrittenScheduler(Struct, frozen=True):
+    """An additional scheduler."""
+
+    configuration: str
+
+
+class WrittenScenario(Struct, frozen=True, rename="camel"):
+    """The whole file."""
+
+    api_version: str
+    kind: str
+    description: str = ""
+    seed: Int64 = 1
+    begins: str | None = None
+    duration: Duration | None = msgspec.field(default=None, name="for")
+    start: tuple[Any, ...] = ()
+    events: tuple[WrittenEvent, ...] = ()
+    arrivals: tuple[WrittenTrace, ...] = ()
+    descheduler: Descheduling | None = None
+    schedulers: tuple[WrittenScheduler, ...] = ()
+    kubelets: KubeletSettings = KubeletSettings()
+    horizontal_pod_autoscalers: AutoscalerSettings | None = None
+    cluster_autoscaler: WrittenClusterAutoscaler | None = None
+    expect: tuple[WrittenExpectation, ...] = ()
 
 
 def is_scenario(data: dict[str, Any]) -> bool:
@@ -192,7 +240,6 @@ class _Reader:
             hint = "write 60 to make a minute of it a second"
             self._refuse((*path, "faster"), f"must be from {_SLOWEST:g} to {_FASTEST:,.0f}", hint)
             return []
-        columns = None if written.columns is None else Columns(**structs.asdict(written.columns))
         try:
             check_template(written.pod)
         except ValueError as error:
@@ -200,7 +247,7 @@ class _Reader:
             return []
         try:
             text, template = self.folder.text(written.trace), Template(written.pod, self.readable)
-            arrivals = read_arrivals(text, written.trace, columns, template)
+            arrivals = read_arrivals(text, written.trace, written.columns, template)
         except (ValueError, InputError) as error:
             self._refuse_all((*path, "trace"), error)
             return []
@@ -214,7 +261,7 @@ class _Reader:
             self._refuse(("descheduler", "every"), "must be more than 0")
         if written.policy is not None:
             self._use(("descheduler", "policy"), self.folder.policy, written.policy)
-        return Descheduling(written.policy, written.every, written.placement)
+        return written
 
     def _schedulers(self) -> Iterator[str]:
         for index, written in enumerate(self.written.schedulers):
@@ -222,18 +269,16 @@ class _Reader:
             yield written.configuration
 
     def _kubelets(self) -> KubeletSettings:
-        durations = structs.asdict(self.written.kubelets)
-        for key, duration in durations.items():
+        for key, duration in structs.asdict(self.written.kubelets).items():
             if duration < 0:
                 self._refuse(("kubelets", key), "must not be negative")
-        return KubeletSettings(**durations)
+        return self.written.kubelets
 
     def _autoscalers(self) -> AutoscalerSettings | None:
         written = self.written.horizontal_pod_autoscalers
-        if written is None:
-            return None
-        self.issues += check_autoscalers(written, ("horizontalPodAutoscalers",))
-        return read_autoscalers(written)
+        if written is not None:
+            self.issues += check_autoscalers(written, ("horizontalPodAutoscalers",))
+        return written
 
     def _cluster_autoscaler(self) -> ClusterAutoscalerSettings | None:
         written = self.written.cluster_autoscaler

@@ -1,20 +1,255 @@
-"""The record of a run, built from its observations."""
+"""The record of a run, built from its observations: what reports are made of, as expectations are of tallies.
+
+It holds where evicted pods landed, for how long workloads had too few pods and budgets let none go, for how long pods
+waited for a node, loops, and numbers at even intervals.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, TypeVar
 
-from restow.simulating.scenarios.budgets import BlockedBudget, BlockedBudgetTracker, BudgetKey
-from restow.simulating.scenarios.disruptions import DisruptionTracker, WorkloadDisruption
+from restow.kube.timestamps import SECOND
 from restow.simulating.scenarios.expectations import Measure, NodeCount, PodCount, Spread
-from restow.simulating.scenarios.landings import LandingTracker, TrackedEviction
 from restow.simulating.scenarios.loops import EvictionLoop, LoopDetector
-from restow.simulating.scenarios.observations import Observation, ObservedCluster, PodKey
+from restow.simulating.scenarios.observations import (
+    BudgetKey,
+    Observation,
+    ObservedCluster,
+    ObservedPod,
+    PodKey,
+    workload_of,
+)
 from restow.simulating.scenarios.references import Reference
-from restow.simulating.scenarios.sampling import Sampler, Samples
-from restow.simulating.scenarios.tallies import tally_of
+from restow.simulating.scenarios.tallies import Tally, tally_of
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(slots=True, frozen=True)
+class Downtime:
+    """How long a workload had too few pods, or a budget let none go: in all and at most at a time, in nanoseconds."""
+
+    total: int
+    longest: int
+
+
+@dataclass(slots=True)
+class _Spans:
+    """The spans of time in which a workload has too few pods, or a budget lets none go."""
+
+    since: int | None = None
+    total: int = 0
+    longest: int = 0
+
+    def begin(self, time: int) -> None:
+        if self.since is None:
+            self.since = time
+
+    def end(self, time: int) -> None:
+        if self.since is not None:
+            self.total += time - self.since
+            self.longest = max(self.longest, time - self.since)
+            self.since = None
+
+
+def _downtimes(histories: Mapping[_Key, _Spans], end: int) -> dict[_Key, Downtime]:
+    """Those that had any until the end of a run, at ``end``."""
+    for spans in histories.values():
+        spans.end(end)
+    return {key: Downtime(spans.total, spans.longest) for key, spans in histories.items() if spans.total}
+
+
+@dataclass(slots=True)
+class _WorkloadHistory(_Spans):
+    """One workload as the run goes, and when it had fewer ready pods than it wants."""
+
+    desired: int = 0
+    ready: int = 0
+    #: Whether it has had all the ready pods that it wants now.
+    was_whole: bool = False
+
+    def want(self, desired: int, time: int) -> None:
+        if desired > self.desired:
+            self.end(time)
+            self.was_whole = False
+        self.desired = desired
+
+    def proceed(self, time: int) -> None:
+        if self.ready >= self.desired:
+            self.end(time)
+            self.was_whole = True
+        elif self.was_whole:
+            self.begin(time)
+
+
+@dataclass(slots=True)
+class DisruptionTracker:
+    """Follows all workloads of a run: for how long they had fewer ready pods than they want.
+
+    What is counted is disruption, not growth: the time begins when a workload that had all its pods loses one, and ends
+    when it has all of them again, or wants more than before.
+    """
+
+    _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
+
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
+        """Apply an observation, given the pods as they were before."""
+        touched: dict[Reference, None] = {}
+        for reference, desired in observation.desired.items():
+            self._histories[reference].want(desired, observation.time)
+            touched[reference] = None
+        for key, new in observation.pods.items():
+            for pod, change in ((known.get(key), -1), (new, 1)):
+                workload = None if pod is None else workload_of(pod)
+                if pod is not None and workload is not None and "ready" in pod.states:
+                    self._histories[workload].ready += change
+                    touched[workload] = None
+        for reference in touched:
+            self._histories[reference].proceed(observation.time)
+
+    def finish(self, end: int) -> dict[Reference, Downtime]:
+        """Return the workloads that had too few pods at some time of a run that ended at ``end``."""
+        return _downtimes(self._histories, end)
+
+
+@dataclass(slots=True)
+class BlockedBudgetTracker:
+    """Follows all disruption budgets of a run: for how long they let no pod go, so that draining a node has to wait."""
+
+    _histories: defaultdict[BudgetKey, _Spans] = field(default_factory=lambda: defaultdict(_Spans))
+
+    def take(self, time: int, budgets: Mapping[BudgetKey, bool]) -> None:
+        """Record which budgets allow no disruption from a time on, and which do (or are gone)."""
+        for key, is_blocked in budgets.items():
+            spans = self._histories[key]
+            (spans.begin if is_blocked else spans.end)(time)
+
+    def finish(self, end: int) -> dict[BudgetKey, Downtime]:
+        """Return the budgets that allowed no disruption at some time of a run that ended at ``end``."""
+        return _downtimes(self._histories, end)
+
+
+#: The first interval of samples, and the most samples of a number.
+_FIRST_DISTANCE: Final = 10 * SECOND
+_MOST: Final = 120
+
+
+@dataclass(slots=True, frozen=True)
+class Samples:
+    """By name, the numbers at 0, ``every``, twice that and so on, in nanoseconds since the start of the run."""
+
+    every: int
+    numbers: Mapping[str, tuple[float, ...]]
+    #: Those of the end, which may be between two of the others.
+    last: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Reads tallies as a run goes, at even intervals, and seldom enough to plot a run of any length.
+
+    It begins with a number every ten seconds. When there are too many, every other one is dropped and the interval
+    doubles, so the length of a run need not be known beforehand.
+    """
+
+    tallies: Mapping[str, Tally]
+    _every: int = _FIRST_DISTANCE
+    _rows: list[tuple[float, ...]] = field(default_factory=list)
+
+    def pass_to(self, time: int) -> None:
+        """Read the tallies for all moments before ``time`` that have not been read: nothing has changed until then."""
+        while len(self._rows) * self._every < time:
+            self._rows.append(tuple(each.number for each in self.tallies.values()))
+            if len(self._rows) > _MOST:
+                self._rows = self._rows[::2]
+                self._every *= 2
+
+    def finish(self, end: int) -> Samples:
+        """Return the numbers of a run that ended at ``end``, that moment included."""
+        self.pass_to(end + 1)
+        numbers = dict(zip(self.tallies, zip(*self._rows, strict=True), strict=True))
+        return Samples(self._every, numbers, {name: each.number for name, each in self.tallies.items()})
+
+
+#: moved: the replacement is on another node. returned: it is on the node that the pod had left. waiting: it had no node
+#: when the run ended. unreplaced: none was made.
+Landing = Literal["moved", "returned", "waiting", "unreplaced"]
+
+
+@dataclass(slots=True)
+class TrackedEviction:
+    """An eviction, and where the pod's replacement landed; ``time`` is nanoseconds since the start of the run."""
+
+    time: int
+    pod: ObservedPod
+    by: tuple[str, ...]
+    #: Whether the pod was itself the replacement of an evicted one.
+    is_again: bool
+    #: The replacement and its node, as far as there are any.
+    replacement: str = ""
+    node: str = ""
+
+    @property
+    def landing(self) -> Landing:
+        """Where the replacement has landed so far."""
+        if not self.replacement:
+            return "unreplaced"
+        if not self.node:
+            return "waiting"
+        return "returned" if self.node == self.pod.node else "moved"
+
+
+@dataclass(slots=True)
+class LandingTracker:
+    """Follows all evictions of a run: which pods replaced the evicted ones, and on which nodes.
+
+    A controller replaces a pod by a new one of another name, so a replacement is recognised by its controller: the next
+    pod that this one creates replaces the pod of it that was evicted first and is not replaced yet.
+    """
+
+    _histories: list[TrackedEviction] = field(default_factory=list)
+    #: By controller, those whose replacements have not come yet.
+    _expected: defaultdict[Reference, deque[TrackedEviction]] = field(default_factory=lambda: defaultdict(deque))
+    #: The replacements that are there.
+    _replacing: dict[PodKey, TrackedEviction] = field(default_factory=dict)
+
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
+        """Apply an observation, given the pods as they were before."""
+        for eviction in observation.evictions:
+            is_again = eviction.pod.key in self._replacing
+            history = TrackedEviction(observation.time, eviction.pod, eviction.by, is_again)
+            self._histories.append(history)
+            if eviction.replacement:
+                self._replaced_first(history, (eviction.pod.namespace, eviction.replacement), known)
+            elif eviction.pod.controllers:
+                self._expected[eviction.pod.controllers[0]].append(history)
+        for key, pod in observation.pods.items():
+            if pod is None:
+                self._replacing.pop(key, None)
+            else:
+                self._see(key, pod, is_new=key not in known)
+
+    def _replaced_first(self, history: TrackedEviction, key: PodKey, known: Mapping[PodKey, ObservedPod]) -> None:
+        history.replacement = key[1]
+        history.node = known[key].node if key in known else ""
+        self._replacing[key] = history
+
+    def _see(self, key: PodKey, pod: ObservedPod, *, is_new: bool) -> None:
+        expected = self._expected.get(pod.controllers[0]) if is_new and pod.controllers else None
+        if expected:
+            self._replacing[key] = expected.popleft()
+            self._replacing[key].replacement = pod.name
+        history = self._replacing.get(key)
+        if history is not None and not history.node:
+            history.node = pod.node
+
+    def finish(self) -> tuple[TrackedEviction, ...]:
+        """Return the evictions in their order."""
+        return tuple(self._histories)
+
 
 #: What is sampled, by name.
 PENDING: Final = "pending"
@@ -53,9 +288,9 @@ class RunRecord:
     evictions: tuple[TrackedEviction, ...]
     loops: tuple[EvictionLoop, ...]
     #: Those that had too few ready pods at some time.
-    disruptions: Mapping[Reference, WorkloadDisruption]
+    disruptions: Mapping[Reference, Downtime]
     #: The disruption budgets that let no pod go at some time.
-    blocked_budgets: Mapping[BudgetKey, BlockedBudget]
+    blocked_budgets: Mapping[BudgetKey, Downtime]
     samples: Samples
     waiting: PendingTime
     #: When a pod or a node changed last.

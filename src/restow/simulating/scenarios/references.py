@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.kube.labels import Selector, parse_selector
+from restow.kube.manifests import Pod
+from restow.simulating.api_server.admission import is_namespaced
+from restow.simulating.api_server.store import Store
 
 DEFAULT_NAMESPACE: Final = "default"
 
@@ -28,8 +31,6 @@ _SHORT: Final[dict[str, tuple[str, ...]]] = {
     "Service": ("svc",),
     "StatefulSet": ("sts",),
 }
-#: The kinds among them that belong to no namespace.
-CLUSTER_WIDE: Final = frozenset({"Namespace", "Node", "PriorityClass"})
 #: The kinds among them that are pods or have some.
 WITH_PODS: Final = (
     "Deployment",
@@ -82,7 +83,7 @@ def parse_reference(text: str) -> Reference:
     if known is None:
         hint = did_you_mean(kind, [each.lower() for each in _SHORT])
         raise ValueError(f'"{excerpt(kind)}" is no kind that a scenario knows{f"; {hint}" if hint else ""}')
-    if known in CLUSTER_WIDE:
+    if not is_namespaced(known):
         if len(names) == 2:
             raise ValueError(f"a {known} has no namespace; write {known.lower()}/{excerpt(names[1])}")
         return Reference(known, "", names[0])
@@ -96,3 +97,12 @@ def parse_node_choice(text: str) -> NodeChoice:
     if not text:
         raise ValueError("is empty; write the name of a node, or labels such as zone=a")
     return NodeChoice(name=text)
+
+
+def controllers_of(pod: Pod, store: Store) -> Iterator[Reference]:
+    """Yield the controller of a pod, the controller of that one, and so on, as far as they are there."""
+    namespace, owner = pod.metadata.namespace, pod.metadata.controller
+    while owner is not None:
+        yield Reference(owner.kind, namespace, owner.name)
+        found = store.get(owner.kind, namespace, owner.name)
+        owner = found.metadata.controller if found is not None and found.metadata.uid == owner.uid else None

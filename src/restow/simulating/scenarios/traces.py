@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from restow.cluster.snapshot import ClusterStore
 from restow.errors import InputError
@@ -20,8 +22,8 @@ from restow.kube.excerpts import did_you_mean, excerpt
 from restow.kube.manifests import Manifest
 from restow.kube.quantity import parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
-from restow.simulating.scenarios.objects import read_object
-from restow.sources.csv_rows import CsvRows, read_rows
+from restow.simulating.scenarios.folder import read_object
+from restow.usage.csv_files import CsvRows, read_rows
 
 _NANO_DIGITS: Final = 9
 _SECONDS: Final = re.compile(rf"([0-9]{{1,11}})(?:\.([0-9]{{0,{_NANO_DIGITS}}})[0-9]*)?", re.ASCII)
@@ -33,17 +35,16 @@ _PODS_PER_NODE: Final = "110"
 Row = Mapping[str, str]
 
 
-@dataclass(slots=True, frozen=True)
-class Columns:
-    """Which column of a trace is what; a resource's amounts may lack their unit."""
+class Columns(Struct, frozen=True):
+    """Which column of a trace is what, as a scenario writes it; a resource's amounts may lack their unit."""
 
     name: str
     arrives: str
     departs: str = ""
     namespace: str = ""
-    requests: Mapping[str, str] = field(default_factory=dict)
-    units: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
+    requests: dict[str, str] = {}
+    units: dict[str, str] = {}
+    labels: dict[str, str] = {}
 
     def named(self) -> list[str]:
         """Return the columns that a trace must have."""

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.kube.manifests import Other, Pod
-from restow.kube.manifests.metadata import Metadata
-from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
-from restow.simulating.indexes import key_of
-from restow.simulating.scenarios.pod_controllers import controllers_of
-from restow.simulating.scenarios.references import Reference
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import ObjectEvent
+from restow.kube.manifests.cluster_objects import Metadata
+from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
+from restow.simulating.api_server.indexes import key_of
+from restow.simulating.api_server.store import ObjectEvent
+from restow.simulating.scenarios.references import Reference, controllers_of
+from restow.simulating.virtual_cluster import VirtualCluster
 
 _API_VERSION: Final = "metrics.k8s.io/v1beta1"
-_NANO_PER_MILLI: Final = NANO_PER_UNIT // 1000
 
 #: Billionths of each resource.
 _Amounts = Mapping[str, int]
@@ -97,6 +95,6 @@ class ScenarioUsage:
 def _texts(amounts: _Amounts) -> dict[str, str]:
     """Amounts as the metrics server writes them: thousandths of a CPU, whole bytes."""
     return {
-        resource: f"{nano // _NANO_PER_MILLI}m" if resource == "cpu" else str(nano // NANO_PER_UNIT)
+        resource: f"{nano // NANO_PER_MILLI}m" if resource == "cpu" else str(nano // NANO_PER_UNIT)
         for resource, nano in amounts.items()
     }

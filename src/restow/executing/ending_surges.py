@@ -1,0 +1,101 @@
+"""Ends surges that a restow which is not there any more has begun, by what it has written down on the workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from restow.client.errors import Forbidden, NotFound, missing_right
+from restow.client.listing import all_objects
+from restow.client.resources import RESOURCES, ROLLOUTS, ApiResource
+from restow.client.transport import Api, Permit
+from restow.errors import ClientError
+from restow.executing.surged_workloads import ANNOTATION, SURGED, Surge, SurgeRecord, lower_replicas, retire, set_cost
+from restow.kube.objects import OwnerReference
+
+
+class _Metadata(Struct, frozen=True, rename="camel"):
+    name: str
+    namespace: str = ""
+    annotations: dict[str, str] | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+class _Status(Struct, frozen=True, rename="camel"):
+    ready_replicas: int = 0
+
+
+class _Marked(Struct, frozen=True):
+    """What ending a surge needs to know of a workload."""
+
+    metadata: _Metadata
+    status: _Status = _Status()
+
+    def surge(self, resource: ApiResource) -> Surge | None:
+        """The surge that is written down; None if none is, or what is written is not restow's.
+
+        The controllers of Deployments and Rollouts copy annotations to ReplicaSets and leave them there (Kubernetes 1.36,
+        Argo Rollouts 1.8): no surge.
+        """
+        written = (self.metadata.annotations or {}).get(ANNOTATION)
+        if written is None or (resource is RESOURCES["ReplicaSet"] and self._has_controller):
+            return None
+        try:
+            record = msgspec.json.decode(written, type=SurgeRecord)
+        except msgspec.DecodeError:
+            return None
+        return Surge(resource, self.metadata.namespace, self.metadata.name, record)
+
+    @property
+    def _has_controller(self) -> bool:
+        return any(each.controller for each in self.metadata.owner_references or ())
+
+
+async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> list[str]:
+    """End every surge that is under way in the cluster; return which workloads had one.
+
+    A surge whose pods are all ready goes forwards, any other one backwards. ClientError if workloads cannot be listed.
+    """
+    ended = []
+    for resource in SURGED:
+        for each in await _listed(api, resource, warn):
+            surge = each.surge(resource) if isinstance(each, _Marked) else None
+            if surge is not None:
+                ended.append(str(surge))
+                await _end(api, surge, each, warn, permit)
+    return ended
+
+
+async def _listed(api: Api, resource: ApiResource, warn: Callable[[str], None]) -> list[Any]:
+    """All objects of a kind; of Rollouts none where Argo is not, and a warning where they may not be listed."""
+    if resource is ROLLOUTS and not await _is_served(api, resource):
+        return []
+    try:
+        return await all_objects(api, msgspec.structs.replace(resource, type=_Marked))
+    except Forbidden as error:
+        if resource is not ROLLOUTS:
+            raise
+        warn(f"surges of Rollouts may be under way, and are not ended: {missing_right(error, resource, ('list',))}")
+        return []
+
+
+async def _is_served(api: Api, resource: ApiResource) -> bool:
+    try:
+        await api.read(f"/apis/{resource.api_version}", {}, lambda _: None)
+    except NotFound:
+        return False
+    return True
+
+
+async def _end(api: Api, surge: Surge, found: _Marked, warn: Callable[[str], None], permit: Permit | None) -> None:
+    try:
+        if found.status.ready_replicas > surge.record.replicas:
+            await retire(api, surge, permit)
+        else:
+            await set_cost(api, surge.pod, surge.record.cost, permit)
+            await lower_replicas(api, surge, permit)
+    except ClientError as error:
+        warn(f"{surge} may have one pod more than it is to have: {error}")
