@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from restow import errors as errors
+    from restow.api.answers import Explanation as Explanation
+    from restow.api.answers import Schedule as Schedule
     from restow.api.applying import Applied as Applied
     from restow.api.clusters import Cluster as Cluster
-    from restow.api.explanations import Explanation as Explanation
     from restow.api.plans import Plan as Plan
+    from restow.api.rows import NodeSummary as NodeSummary
+    from restow.api.rows import PodSummary as PodSummary
     from restow.api.rows import Rows as Rows
-    from restow.api.schedules import Schedule as Schedule
     from restow.api.simulations import Simulation as Simulation
-    from restow.api.summaries import NodeSummary as NodeSummary
-    from restow.api.summaries import PodSummary as PodSummary
 
 __version__ = "0.1.0"
 
@@ -37,12 +37,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "Applied": "restow.api.applying",
     "Cluster": "restow.api.clusters",
-    "Explanation": "restow.api.explanations",
-    "NodeSummary": "restow.api.summaries",
+    "Explanation": "restow.api.answers",
+    "NodeSummary": "restow.api.rows",
     "Plan": "restow.api.plans",
-    "PodSummary": "restow.api.summaries",
+    "PodSummary": "restow.api.rows",
     "Rows": "restow.api.rows",
-    "Schedule": "restow.api.schedules",
+    "Schedule": "restow.api.answers",
     "Simulation": "restow.api.simulations",
 }
 __all__ = [

@@ -172,6 +172,7 @@ SIGNATURES = {
     "Cluster.generate": "(*, nodes=30, pods=None, seed=1, profile='mixed')",
     "Cluster.plan": "(self, policy=None, *, placement=None, steering=None, scheduler_config=None, now=None)",
     "Cluster.plan_async": "(self, policy=None, **options)",
+    "Cluster.plan_for": "(self, goal, *, budget=None, free='', pods=(), prices=None, scheduler_config=None, now=None)",
     "Cluster.schedule": "(self, pod=None, *, scheduler_config=None, now=None)",
     "Cluster.explain": "(self, name, policy=None, *, now=None)",
     "Cluster.simulate": "(self, scenario=None, policy=None, *, duration=None, until_stable=False, seed=None, now=None)",
@@ -189,12 +190,22 @@ SIGNATURES = {
 }
 ATTRIBUTES = {
     "Cluster": {"warnings", "nodes", "pods"},
-    "Plan": {"warnings", "moves", "refusals", "summary", "problems", "notes"},
+    "Plan": {"warnings", "moves", "refusals", "goals", "summary", "problems", "notes"},
     "Schedule": {"warnings", "pods"},
     "Explanation": {"name", "warnings", "document"},
     "Applied": {"warnings", "is_kept", "moves", "summary"},
     "Simulation": {"warnings", "summary", "expectations", "evictions"},
 }
+
+
+def test_a_plan_for_a_goal_says_how_near_it_comes(cluster: restow.Cluster) -> None:
+    made = cluster.plan_for("pack", budget=3, now=NOW)
+    (goal,) = made.goals
+    assert goal.after < goal.before
+    assert len(made.moves) <= 3
+    assert {move.steering for move in made.moves} == {"nominate"}
+    with pytest.raises(restow.errors.InputError, match='goal: "tidy" is unknown'):
+        cluster.plan_for("tidy", now=NOW)
 
 
 def test_the_exported_names_are_these() -> None:

@@ -20,13 +20,13 @@ from executing.fences import Nodes
 from restow.api.applying import Unattended
 from restow.application.applying import ApplyRequest, ApplySession
 from restow.cli.apply_audience import TerminalAudience
-from restow.client.leadership import always
-from restow.cluster.pods_now import PodNow
-from restow.descheduler import guards
+from restow.client.transport import always
+from restow.cluster.pod_values import PodNow
+from restow.descheduler import prerequisites
 from restow.descheduler.applying import Order, Promise
 from restow.descheduler.offering import UNSTEERED
 from restow.descheduling.plan import Fenced, PlanCluster, PlanMetadata
-from restow.descheduling.saved_plan import SavedPlan
+from restow.descheduling.plan_reading import SavedPlan
 from restow.errors import InputError
 from restow.policies.load import load_policy
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
@@ -84,7 +84,7 @@ async def test_what_is_missing_when_it_begins_is_told_and_nothing_is_steered() -
     live: Any = Quiet({"a": []})
     async with a_double() as double, an_api(double.url) as api:
         offers(double)
-        double._answers["GET", path_of(guards.FENCING, "ValidatingAdmissionPolicyBinding")] = [
+        double._answers["GET", path_of(prerequisites.FENCING_GUARD, "ValidatingAdmissionPolicyBinding")] = [
             a_status(404, "NotFound")
         ]
         async with a_session("NoSchedule").steering(always, live, api, heard.log) as choice:

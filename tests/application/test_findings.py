@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from restow.application.findings import check_scenarios, lint_policies, validate_policies
+from restow.application.policies import lint_policies, validate_policies
+from restow.application.simulating import check_scenarios
 from restow.errors import InputError
 
 BROKEN = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofils: []\n"

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from restow.application.output_files import write_file
+from restow.application.files import write_file
 from restow.errors import InputError
 
 

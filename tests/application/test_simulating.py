@@ -6,8 +6,7 @@ import pytest
 
 from restow.application.feedback import Collected
 from restow.application.replaying import ReplayRequest, replay
-from restow.application.simulating import SimulationRequest, simulate
-from restow.application.simulation_inputs import ScenarioRequest
+from restow.application.simulating import ScenarioRequest, SimulationRequest, simulate
 from restow.kube.duration import MINUTE
 from restow.reporting.json import indented_json
 

@@ -12,8 +12,7 @@ import yaml
 
 from builders.policies import as_yaml
 from restow.application import applying
-from restow.application.applying import ApplyOutcome
-from restow.application.saved_plans import read_order
+from restow.application.applying import ApplyOutcome, read_order
 from restow.descheduling.registry import plugins
 from restow.policies.load import load_policy
 from restow.reporting.apply_result import apply_result

@@ -16,7 +16,7 @@ from builders.policies import a_config, a_policy, a_profile, as_yaml
 from cli.conftest import spawned
 from cli.test_process import all_of
 from cli.test_simulate import cluster  # noqa: F401 - a fixture
-from restow.application import futures
+from restow.application import comparing
 from restow.errors import InputError
 from restow.kube.duration import MINUTE
 
@@ -119,14 +119,14 @@ def test_ctrl_c_ends_all_processes_at_once(compared, tmp_path):
 
 def test_a_process_that_is_ended_ends_the_comparison(compared, monkeypatch):
     """Whoever runs out of memory says so, and does not wait for ever."""
-    start = futures._start
+    start = comparing._start
 
     def killed(count):
         workers = start(count)
         next(iter(workers.values())).kill()
         return workers
 
-    monkeypatch.setattr(futures, "_start", killed)
+    monkeypatch.setattr(comparing, "_start", killed)
     ran = compared("--seeds", "1")
     assert (ran.status, ran.out) == (1, "")
     assert "a process that simulated was ended by the system" in ran.err
@@ -136,7 +136,7 @@ def test_a_process_that_is_ended_before_it_has_work_ends_the_comparison():
     here, there = Pipe()
     there.close()
     with pytest.raises(OSError, match="was ended by the system"):
-        futures._gathered(1, [here], tick=lambda _: None)
+        comparing._gathered(1, [here], tick=lambda _: None)
 
 
 def test_how_far_all_runs_are_together():
@@ -152,7 +152,7 @@ def test_how_far_all_runs_are_together():
 
     sent = []
     pipe = type("Pipe", (), {"send": staticmethod(sent.append)})
-    assert futures._outcome(Work, 3, pipe) == 3
+    assert comparing._outcome(Work, 3, pipe) == 3
     assert sent == [(3, MINUTE), (3, 10 * MINUTE)]
 
 
@@ -162,5 +162,5 @@ def test_an_error_in_another_process_is_told_by_this_one():
         def make(_number, _tick):
             raise InputError("policy.yaml: one", "policy.yaml: two")
 
-    found = pickle.loads(pickle.dumps(futures._outcome(Work, 0, None)))
+    found = pickle.loads(pickle.dumps(comparing._outcome(Work, 0, None)))
     assert (type(found), found.sentences) == (InputError, ("policy.yaml: one", "policy.yaml: two"))

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from builders import NOW, a_list, a_node, a_pod
-from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
+from restow.explaining.explanation import NodeExplanation, PodExplanation
 from restow.sources.kubectl import DUMP
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -11,7 +11,7 @@ def test_without_a_scheduler_it_says_how_to_name_one_and_what_asks_nobody(restow
     ran = restow("explain", "scheduling", "shop/db-0")
     assert ran.status == 2
     assert "say where with --scheduler-url, such as https://127.0.0.1:10259" in ran.err
-    assert "restow schedule --pod shop/db-0 asks nobody" in ran.err
+    assert "restow schedule --pod shop/db-0 asks no server" in ran.err
 
 
 @pytest.mark.parametrize("name", ["db-0", "shop/", "shop/db-0/log", "shop/..", "../metrics", "shop/db%2f0"])

@@ -6,7 +6,7 @@ import io
 import sys
 import threading
 
-from restow.cli import feedback
+from restow.cli import terminal
 
 
 class Terminal(io.StringIO):
@@ -27,35 +27,35 @@ class Terminal(io.StringIO):
 
 
 def test_work_that_is_done_at_once_shows_nothing(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with feedback.working("reading"):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with terminal.working("reading"):
         pass
-    assert terminal.getvalue() == ""
+    assert screen.getvalue() == ""
 
 
 def test_longer_work_is_shown_until_it_is_done(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with feedback.working("reading"):
-        assert terminal.shown.wait(timeout=30)
-    assert terminal.getvalue().endswith("\x1b[?25h\r\x1b[1A\x1b[2K")
+    with terminal.working("reading"):
+        assert screen.shown.wait(timeout=30)
+    assert screen.getvalue().endswith("\x1b[?25h\r\x1b[1A\x1b[2K")
 
 
 def test_what_is_worked_on_is_shown_and_not_obeyed(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with feedback.working("reading \x1b]0;owned\x07 [red]a"):
-        assert terminal.shown.wait(timeout=30)
-    assert "\x1b]0" not in terminal.getvalue()
-    assert "[red]a" in terminal.getvalue()
+    with terminal.working("reading \x1b]0;owned\x07 [red]a"):
+        assert screen.shown.wait(timeout=30)
+    assert "\x1b]0" not in screen.getvalue()
+    assert "[red]a" in screen.getvalue()
 
 
 def test_nothing_is_written_into_a_file(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
-    with feedback.working("reading"):
+    with terminal.working("reading"):
         pass
     assert file.getvalue() == ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from restow.cluster.stored_usage import stored_history
 from restow.kube.timestamps import SECOND, format_time
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import NOW
+from restow.usage.stored import stored_history
 
 SMALL = ["--nodes", "4", "--pods", "20"]
 

@@ -7,14 +7,14 @@ import pytest
 import restow as package
 from builders.long_values import quotes_too_much
 from builders.policies import as_yaml, strategy_policy
-from restow.application import plan_context
+from restow.application import planning
 from restow.cli import app
 
 UNUSABLE = {
     "an unknown command": (["plam"], 'Unknown command "plam". Did you mean "plan"?'),
     "an unknown command of a group": (["policy", "lin"], 'Unknown command "lin". Did you mean "lint"?'),
     "an unknown option": (["plan", "--outptu", "x"], "Unknown option: --outptu. Did you mean --output?"),
-    "an unknown choice": (["plan", "-o", "jsno"], 'Choose from: "table", "wide", "json", "yaml", "html".'),
+    "an unknown choice": (["plan", "-o", "jsno"], 'Choose from: "table", "wide", "json", "yaml", "html", "markdown".'),
     "an option without its value": (["plan", "-f"], "requires an argument"),
     "an option twice": (["plan", "-o", "json", "-o", "yaml"], "Parameter -o specified multiple times."),
     "an option before the command": (["-o", "json", "plan"], "-o stands before the command: options follow it"),
@@ -73,7 +73,7 @@ def raising(error):
 
 class TestWhileRunning:
     def test_a_bug_is_told_in_one_line_that_asks_for_a_report(self, restow, monkeypatch, plan_arguments):
-        monkeypatch.setattr(plan_context, "decided", raising(KeyError("cpu")))
+        monkeypatch.setattr(planning, "decided", raising(KeyError("cpu")))
         ran = restow(*plan_arguments)
         assert (ran.status, ran.out) == (1, "")
         (line,) = ran.err.splitlines()
@@ -82,7 +82,7 @@ class TestWhileRunning:
 
     @pytest.mark.parametrize("verbose", [["-v", "2"], ["-v2"], ["-v=2"], ["--v=4"]], ids=" ".join)
     def test_the_traceback_of_a_bug_is_there_for_who_asks(self, restow, monkeypatch, plan_arguments, verbose):
-        monkeypatch.setattr(plan_context, "decided", raising(KeyError("cpu")))
+        monkeypatch.setattr(planning, "decided", raising(KeyError("cpu")))
         told = restow(*plan_arguments, *verbose).err
         assert told.startswith("Traceback")
         assert "please report it" in told.splitlines()[-1]

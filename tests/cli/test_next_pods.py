@@ -12,7 +12,7 @@ import yaml
 from builders import NOW
 from builders.policies import as_yaml
 from descheduling.harness import a_policy
-from descheduling.simulated_pods import Simulated
+from proving.simulated_pods import Simulated
 
 POLICY = a_policy(
     "PodLifeTime", {"maxPodLifeTimeSeconds": 600}, evictor={"podProtections": {"defaultDisabled": ["DaemonSetPods"]}}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from restow.cli.operating import Operating
 from restow.errors import ClientError
-from restow.operator import watches
+from restow.operator import daemon
+from restow.operator.facts import Installation
 
-HERE = Path(watches.__file__).parent
+HERE = Path(daemon.__file__).parent
 #: The files that kopf is needed for: what it does, and whoever starts it.
 NEEDING = {"watches", "daemon"}
 PURE = sorted(each.stem for each in HERE.glob("*.py") if each.stem not in {*NEEDING, "__init__"})
@@ -70,18 +70,20 @@ def test_psi_is_looked_up_on_the_node_of_the_pod(
     arguments: list[str],
     known: bool | None,
 ) -> None:
-    seen: list[Operating] = []
-    monkeypatch.setattr("restow.cli.operating.run_operator", lambda asked: seen.append(asked) or 0)
-    monkeypatch.setattr("restow.cli.operating._PRESSURE", tmp_path / "pressure")
+    seen: list[Installation] = []
+    monkeypatch.setattr(
+        "restow.cli.operating.run_operator", lambda installation, *_, **__: seen.append(installation) or 0
+    )
+    monkeypatch.setattr("restow.cli.operating.PRESSURE", tmp_path / "pressure")
     for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG", "EXPERIMENTAL_DISABLE_PSI_CHECK"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert restow("operator", "--image", "x", *arguments).status == 0
-    assert seen.pop().installation.has_pressure_metrics is known
+    assert seen.pop().has_pressure_metrics is known
     (tmp_path / "pressure").mkdir()
     assert restow("operator", "--image", "x", *arguments).status == 0
-    assert seen.pop().installation.has_pressure_metrics is (None if known is None else True)
+    assert seen.pop().has_pressure_metrics is (None if known is None else True)
 
 
 def test_durations_of_the_lease_have_to_go_together(restow) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from restow.cli.app import app
 from restow.operator.desired import desired
+from restow.operator.operand import SOFT_TAINTER_PORT, soft_tainter_arguments
 from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainter import PORT, arguments
 
 
 def test_it_takes_what_the_operator_starts_it_with():
     spec = a_kubedescheduler("KubeVirtRelieveAndMigrate", logLevel="Trace").spec
-    command, bound, _ = app.parse_args(arguments(spec, "tools"), exit_on_error=False, print_error=False)
+    command, bound, _ = app.parse_args(soft_tainter_arguments(spec, "tools"), exit_on_error=False, print_error=False)
     given = command.__kwdefaults__ | bound.arguments
     assert given["policy_config_file"] == "/policy-dir/policy.yaml"
-    assert (given["namespace"], given["verbose"], given["secure_port"]) == ("tools", 6, PORT)
+    assert (given["namespace"], given["verbose"], given["secure_port"]) == ("tools", 6, SOFT_TAINTER_PORT)
     assert command.__kwdefaults__["namespace"] == NAMESPACE
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from builders.kubedeschedulers import an_object
 from builders.memory_api import MemoryApi
-from restow.application import operator_removal
-from restow.cli import uninstalling as command
+from restow.application import removing
+from restow.cli import operating as command
 from restow.client.errors import Forbidden
 from restow.operator import uninstalling
 from restow.operator.objects import LABELS
@@ -36,8 +36,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryApi:
         api.endpoint = SimpleNamespace(server="https://cluster.example.com:6443", warnings=())  # type: ignore[attr-defined]
         yield api
 
-    monkeypatch.setattr(operator_removal, "connect", connect)
-    monkeypatch.setattr(uninstalling, "_PAUSE", 0.0)
+    monkeypatch.setattr(removing, "connect", connect)
+    monkeypatch.setattr(uninstalling, "PAUSE", 0.0)
     return api
 
 
@@ -100,7 +100,7 @@ def test_without_a_terminal_it_asks_nobody(restow, cluster):
 
 
 def test_whoever_does_not_agree_keeps_everything(restow, cluster, monkeypatch):
-    monkeypatch.setattr(command, "_can_ask", lambda _: True)
+    monkeypatch.setattr(command, "can_ask", lambda: True)
     ran = restow("operator", "uninstall", stdin=b"n\n")
     assert ran.status == 1
     assert "Remove 3 objects from cluster.example.com:6443? [y/N]" in ran.err

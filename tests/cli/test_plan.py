@@ -11,6 +11,7 @@ import pytest
 from builders import NOW, a_list, a_node, a_pod
 from builders.policies import a_config, a_policy, a_profile, as_yaml, strategy_policy
 from restow.descheduling.plan import PlanDocument
+from restow.reporting.curve_result import GoalCurve
 from restow.sources.kubectl import USAGE
 
 FORMS = {
@@ -19,6 +20,7 @@ FORMS = {
     "json": '"kind": "Plan"',
     "yaml": "kind: Plan",
     "html": "<!doctype html>",
+    "markdown": "**1 move, its gain is certain; 1 target certain**",
 }
 
 
@@ -33,6 +35,17 @@ def test_every_form_goes_to_stdout_and_nothing_to_stderr(restow, plan_arguments,
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_input_and_time_give_the_same_bytes(restow, plan_arguments, form):
     assert restow(*plan_arguments, "-o", form) == restow(*plan_arguments, "-o", form)
+
+
+@pytest.mark.parametrize(("most", "status"), [(1, 3), (0, 0)])
+def test_the_exit_code_says_whether_there_are_moves_if_it_is_asked_for(restow, cluster, tmp_path, most, status):
+    path = tmp_path / "limited.yaml"
+    path.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal=most)))
+    arguments = ["plan", "-f", str(cluster), "--policy-config-file", str(path), "--now", NOW, "-o", "json"]
+    plan = json.loads(restow(*arguments).out)
+    assert bool(plan["moves"]) == bool(most)
+    assert restow(*arguments).status == 0
+    assert restow(*arguments, "--exit-code").status == status
 
 
 def test_the_json_is_the_schema(restow, plan_arguments):
@@ -223,9 +236,9 @@ def test_what_a_prometheus_tells_is_missing_in_a_dump_and_the_plan_says_what_to_
     ran = plan_of(strategy_policy("LowNodeUtilization", args, metricsProviders=[provider]))
     assert ran.status == 1
     assert "error initializing usage client: prometheus client not initialized" in ran.err
-    assert ran.err.splitlines()[-1].startswith("LowNodeUtilization goes by what Prometheus at http://")
+    assert ran.err.splitlines()[-1].startswith("LowNodeUtilization uses the answers of Prometheus at http://")
     assert ran.err.endswith(
-        "tells, which the input does not hold: plan the live cluster, without -f, or take the snapshot with --usage "
+        ", which the input does not have: plan the live cluster, without -f, or take the snapshot with --usage "
         "and this --policy-config-file\n"
     )
     assert "secret" not in ran.err
@@ -298,3 +311,119 @@ class TestSteeringNote:
             "2 moves, the gain of all is certain; 2 targets steered"
             in restow("plan", *one_to_be_emptied, "--steering", "nominate").out
         )
+
+
+def uneven(tmp_path):
+    """A dump of two nodes, one of which has all the pods; another one waits."""
+    pods = [a_pod(f"web-{each}", node="n1", cpu="900m", owner=("ReplicaSet", "web")) for each in range(4)]
+    waiting = a_pod("waits", cpu="3500m", owner=("ReplicaSet", "large"), phase="Pending")
+    lists = {kind: f"{kind}List" for kind in ("PodDisruptionBudget", "Namespace", "ReplicaSet")}
+    dump = a_list(a_node("n1"), a_node("n2", labels={"pool": "spot"}), *pods, waiting)
+    (tmp_path / "cluster.json").write_bytes(msgspec.json.encode(dump))
+    empty = [{"apiVersion": "policy/v1", "kind": name, "items": []} for name in lists.values()]
+    (tmp_path / "empty.json").write_bytes(b"".join(map(msgspec.json.encode, empty[:1])))
+    return ["-f", str(tmp_path / "cluster.json"), "-f", str(tmp_path / "empty.json"), "--now", NOW]
+
+
+def test_a_goal_takes_the_place_of_a_policy(restow, tmp_path):
+    ran = restow("plan", *uneven(tmp_path), "--goal", "balance", "--budget", "1", "-o", "json")
+    plan = msgspec.json.decode(ran.out, type=PlanDocument)
+    assert [(move.source, move.target, move.steering) for move in plan.moves] == [("n1", "n2", "nominate")]
+    (goal,) = plan.goals
+    assert goal.goal == "balance"
+    assert goal.bound <= goal.after < goal.before
+    assert plan.policy["profiles"][0]["pluginConfig"][1]["args"]["budget"] == 1
+
+
+def test_a_table_says_how_near_the_plan_comes_to_its_goal(restow, tmp_path):
+    ran = restow("plan", *uneven(tmp_path), "--goal", "pack", "--free", "pool=spot")
+    assert "goal         pack, 0 -> 0 nodes in use; no plan is better" in ran.out
+
+
+def test_room_is_made_for_the_pods_that_are_named(restow, tmp_path):
+    ran = restow("plan", *uneven(tmp_path), "--goal", "room", "--for", "default/waits", "-o", "json")
+    (goal,) = msgspec.json.decode(ran.out, type=PlanDocument).goals
+    assert (goal.before, goal.after) == (0, 0)
+
+
+def test_room_is_made_for_what_a_pod_would_request(restow, tmp_path):
+    """Two pods leave the full node, or none would: the other one has room for three cores."""
+    ran = restow("plan", *uneven(tmp_path), "--goal", "room", "--for", "3500m cpu", "-o", "json")
+    (goal,) = msgspec.json.decode(ran.out, type=PlanDocument).goals
+    assert (goal.before, goal.after) == (0, 0)
+
+
+def test_prices_say_which_nodes_are_worth_to_be_emptied(restow, tmp_path):
+    (tmp_path / "prices.yaml").write_text("prices:\n- {nodes: pool=spot, price: 0.25}\n")
+    ran = restow("plan", *uneven(tmp_path), "--goal", "pack", "--prices", str(tmp_path / "prices.yaml"), "-o", "json")
+    plan = msgspec.json.decode(ran.out, type=PlanDocument)
+    assert plan.policy["profiles"][0]["pluginConfig"][1]["args"]["prices"] == [{"nodes": "pool=spot", "price": 0.25}]
+
+
+class TestCurve:
+    """``--curve``: a plan for each of several budgets."""
+
+    def test_each_point_is_the_plan_of_its_budget(self, restow, tmp_path):
+        cluster = uneven(tmp_path)
+        ran = restow("plan", *cluster, "--goal", "balance", "--curve", "-o", "json")
+        curve = msgspec.json.decode(ran.out, type=GoalCurve)
+        assert [point.moves for point in curve.points] == [0, 1, 2]
+        for point in curve.points:
+            budget = ("--budget", str(point.budget))
+            plan = msgspec.json.decode(
+                restow("plan", *cluster, "--goal", "balance", *budget, "-o", "json").out, type=PlanDocument
+            )
+            assert (len(plan.moves), plan.goals[0].after) == (point.moves, point.value)
+
+    def test_the_first_of_several_goals_makes_the_curve(self, restow, tmp_path):
+        ran = restow("plan", *uneven(tmp_path), "--goal", "pack,balance", "--curve", "-o", "json")
+        assert msgspec.json.decode(ran.out, type=GoalCurve).goal == "pack"
+
+    def test_a_budget_ends_the_curve(self, restow, tmp_path):
+        ran = restow("plan", *uneven(tmp_path), "--goal", "balance", "--budget", "1", "--curve", "-o", "json")
+        assert [point.moves for point in msgspec.json.decode(ran.out, type=GoalCurve).points] == [0, 1]
+
+    def test_a_table_has_a_line_for_each_point_and_says_how_to_get_its_plan(self, restow, tmp_path):
+        lines = restow("plan", *uneven(tmp_path), "--goal", "balance", "--curve").out.splitlines()
+        assert lines[0].startswith("goal     balance: points of standard deviation")
+        assert [line.split()[:2] for line in lines[3:6]] == [["0", "0"], ["1", "1"], ["2", "2"]]
+        assert "restow plan ... --goal balance --budget 1" in "\n".join(lines)
+
+    def test_a_page_draws_it(self, restow, tmp_path):
+        page = restow("plan", *uneven(tmp_path), "--goal", "balance", "--curve", "-o", "html").out
+        assert page.startswith("<!doctype html>")
+        assert page.count("<circle") == 3
+        assert "restow plan ... --goal balance --budget 2" in page
+
+    def test_where_nothing_is_worth_it_the_curve_is_one_point(self, restow, tmp_path):
+        cluster = uneven(tmp_path)
+        ran = restow("plan", *cluster, "--goal", "spread", "--curve", "-o", "json")
+        assert [point.moves for point in msgspec.json.decode(ran.out, type=GoalCurve).points] == [0]
+        assert "no move is worth it" in restow("plan", *cluster, "--goal", "spread", "--curve", "-o", "html").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--goal", "pack,pack"], "goal: names a goal twice"),
+        (["--curve"], "--curve shows what more moves are worth for a goal; add --goal, such as --goal balance"),
+        (["--goal", "pack", "--curve", "-o", "wide"], "-o wide: a curve is shown as table, json, html"),
+        (["--goal", "room", "--for", "default/none", "--curve"], "pods: no pod default/none waits for a node"),
+        (["--goal", "room", "--for", "4x cpu"], '"4x" is not a quantity'),
+        (["--goal", "room", "--for", "4 cpu,"], '"" is no request; write a quantity and a resource'),
+        (["--prices", "p.yaml"], "--prices is part of a goal; add --goal, such as --goal balance"),
+        (["--goal", "pack", "--prices", "none.yaml"], "none.yaml: No such file or directory"),
+        (["--budget", "3"], "--budget is part of a goal; add --goal, such as --goal balance"),
+        (["--free", "a=b"], "--free is part of a goal; add --goal, such as --goal balance"),
+        (["--for", "a/b"], "--for is part of a goal; add --goal, such as --goal balance"),
+        (["--goal", "pack:0+balance"], 'goal: "pack:0": a weight behind a colon is a number from 0.01 to 50'),
+        (["--goal", "pack+balance,pack"], "goal: names a goal twice"),
+        (["--goal", "tidy"], 'goal: "tidy" is unknown; choose one of balance, pack, room, spread'),
+        (["--goal", "pack", "--free", "=,"], "free: "),
+        (["--goal", "pack", "--policy-config-file", "p.yaml"], "--goal plans without a policy"),
+    ],
+)
+def test_a_goal_that_cannot_be_planned_for_is_named(restow, tmp_path, arguments, sentence):
+    ran = restow("plan", *uneven(tmp_path), *arguments)
+    assert ran.status == 2
+    assert sentence in ran.err

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from builders import NOW
 from builders.policies import a_config, a_policy, a_profile, an_old_policy, as_yaml, strategy_policy
 
 SOUND = strategy_policy("RemoveDuplicates")
@@ -211,3 +212,10 @@ class TestConvert:
         ran = restow("policy", "convert", file)
         assert (ran.status, ran.out) == (2, "")
         assert ran.err.startswith(file)
+
+
+def test_the_default_is_the_policy_that_restow_plan_goes_by(restow, cluster, tmp_path):
+    path = tmp_path / "default.yaml"
+    path.write_text(restow("policy", "default").out)
+    arguments = ("plan", "-f", str(cluster), "--now", NOW, "-o", "json")
+    assert restow(*arguments, "--policy-config-file", str(path)).out == restow(*arguments).out

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from restow.cli.app import app
-from restow.cli.pressure_flags import canonical
+from restow.cli.pressure import canonical
 from restow.cli.pressure_run import settings_of
-from restow.client.leadership import Timing
+from restow.client.leader_election import Timing
+from restow.daemon.electing import LeaseSettings
 from restow.daemon.logs import Log
-from restow.daemon.settings import LeaseSettings
 from restow.errors import InputError
 from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.daemon import PressureSettings

@@ -131,5 +131,5 @@ def test_a_plan_imports_only_its_own_form(plan_arguments, form, needless):
 
 
 def test_a_plan_needs_nothing_that_runs_for_ever(plan_arguments):
-    needless = ["aiohttp", "prometheus_client", "ssl", "opentelemetry", "restow.serving", "restow.daemon.https"]
+    needless = ["aiohttp", "prometheus_client", "ssl", "opentelemetry", "restow.serving", "restow.daemon.connecting"]
     assert imported_by(plan_arguments).isdisjoint(needless)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from restow.cli import release
-from restow.descheduler.release import Released
+from restow.application import removing
+from restow.descheduler.steering import Released
 
 ENTRIES = "ConfigMap kube-system/restow-steering is empty: no new pods are gated"
 
@@ -16,11 +16,11 @@ def ends(monkeypatch):
     asked = []
 
     def with_(released):
-        async def done(*given):
+        def done(*given):
             asked.append(given)
             return released
 
-        monkeypatch.setattr(release, "_release", done)
+        monkeypatch.setattr(removing, "release_steering", done)
         return asked
 
     return with_

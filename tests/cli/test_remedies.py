@@ -42,7 +42,7 @@ def files(tmp_path: Path, restow: Any) -> None:
             'invalid argument "7d" for "--for" flag: time: unknown unit "d" in duration "7d"; write 168h',
         ),
         ("plan --policy policy.yaml", "Unknown option: --policy; did you mean --policy-config-file?"),
-        ("plan --steer none", "Unknown option: --steer. Did you mean --steering?"),
+        ("plan --steer none", "Unknown option: --steer; did you mean --steering?"),
         (
             "plan -f cluster.json --policy-config-file=",
             "the name of a file is empty: an option such as --policy-config-file= has no value",

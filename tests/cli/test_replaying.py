@@ -9,7 +9,7 @@ import yaml
 
 from builders import a_node, a_pdb
 from builders.policies import as_yaml, strategy_policy
-from restow.kube.manifests.documents import document_of
+from restow.kube.manifests import document_of
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from simulating.manifests import a_controller
 

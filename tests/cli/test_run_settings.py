@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from restow.cli.run_flags import Flags
+from restow.cli.run import Flags
 from restow.cli.run_settings import settings_of
-from restow.client.leadership import Timing
-from restow.daemon.settings import ApiSettings, LeaseSettings
+from restow.client.leader_election import Timing
+from restow.daemon.connecting import ApiSettings
+from restow.daemon.electing import LeaseSettings
 from restow.descheduler.settings import CycleSettings, TracesSettings
 from restow.kube.duration import SECOND
 from restow.policies.fallbacks import Fallbacks

@@ -227,7 +227,7 @@ class TestOnePod:
             ("default/going", "default/going is being deleted: it is not scheduled again"),
             (
                 "default/foreign",
-                "default/foreign asks for the scheduler volcano, and how that one decides is not known",
+                "default/foreign asks for the scheduler volcano, whose configuration is not known",
             ),
         ],
     )

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from restow.cli.app import app
-from restow.cli.scheduler import canonical
-from restow.cli.scheduler_flags import SchedulerFlags
-from restow.cli.scheduler_run import check
-from restow.cli.scheduler_settings import process_settings, scheduler_settings, shown_settings, with_file
-from restow.cli.unheeded_flags import UnheededFlags, ignored_flags
-from restow.client.leadership import Timing
-from restow.daemon.settings import ApiSettings, LeaseSettings
+from restow.cli.daemon_flags import ignored_flags
+from restow.cli.scheduler import SchedulerFlags, UnheededFlags, canonical
+from restow.cli.scheduler_settings import check, process_settings, scheduler_settings, shown_settings, with_file
+from restow.client.leader_election import Timing
+from restow.daemon.connecting import ApiSettings
+from restow.daemon.electing import LeaseSettings
 from restow.scheduler.settings import SchedulerSettings
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.scheduling.queueing.backoff import BackoffSettings
+from restow.scheduling.queueing.queued_pods import BackoffSettings
 from restow.serving.server import ListenAddress
 
 KUBE_SCHEDULER = """

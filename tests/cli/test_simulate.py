@@ -10,7 +10,7 @@ import yaml
 
 from builders import a_node, a_pod
 from builders.policies import a_config, a_policy, a_profile, as_yaml, strategy_policy
-from restow.kube.manifests.documents import document_of
+from restow.kube.manifests import document_of
 from simulating.manifests import a_controller
 
 GOOD = """\

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from restow.cli import feedback
-from restow.cli.feedback import progress_line, simulating
+from restow.cli import terminal
+from restow.cli.terminal import progress_line, simulating
 from restow.kube.duration import HOUR, MINUTE
 
 
@@ -25,19 +25,19 @@ def clock(*times):
 
 @pytest.mark.parametrize(("seconds", "is_shown"), [(0.1, False), (60.0, True)], ids=["a short one", "a long one"])
 def test_only_a_long_simulation_shows_how_far_it_is(monkeypatch, seconds, is_shown):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(feedback, "time", clock(0.0, seconds))
+    monkeypatch.setattr(terminal, "time", clock(0.0, seconds))
     with simulating(24 * HOUR) as tick:
         tick(3 * HOUR + 20 * MINUTE)
-    assert ("3h20m of 1d simulated" in terminal.getvalue()) is is_shown
+    assert ("3h20m of 1d simulated" in screen.getvalue()) is is_shown
 
 
 def test_nothing_is_written_into_a_file(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
-    monkeypatch.setattr(feedback, "time", clock(0.0, 60.0))
+    monkeypatch.setattr(terminal, "time", clock(0.0, 60.0))
     with simulating(HOUR) as tick:
         tick(MINUTE)
     assert file.getvalue() == ""

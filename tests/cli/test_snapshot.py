@@ -10,13 +10,14 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from bench.problems import generate, policy_for
 from builders import NOW
 from builders.loopback import Loopback, Reply
 from cluster.histories import samples_of
 from docs.pages import ROOT
-from restow.cluster.stored_usage import stored_history
 from restow.sources.documents import load_cluster
-from restow.sources.synthetic import generate, policy_for, write_list
+from restow.sources.synthetic import write_list
+from restow.usage.stored import stored_history
 
 DEMO = ROOT / "examples" / "clusters" / "demo.json"
 SECRET = "hunter2"
@@ -91,7 +92,7 @@ def test_what_cannot_be_used_is_told_in_a_sentence(restow, cluster, policy, argu
 
 def test_nobody_answers(restow, tmp_path, monkeypatch):
     """The port of the server is closed."""
-    monkeypatch.setattr("restow.client.transport._TRIES", 1)
+    monkeypatch.setattr("restow.client.transport.TRIES", 1)
     config = {
         "current-context": "c",
         "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from builders.hostile import HALF, OBEYED, is_harmless
-from restow.cli.streams import degrade_gracefully, warn, warn_of_libraries
+from restow.cli.terminal import degrade_gracefully, warn, warn_of_libraries
 from restow.reporting.load_lines import LEVELS
 
 

@@ -48,7 +48,7 @@ def test_a_strategy_goes_by_the_last_sample_of_the_history(restow, arguments):
     assert {each["from"] for each in found} == {"n1"}
     assert found[0]["reason"].startswith("n1 at cpu 90 % (stored history, 5 min old)")
     assert told.startswith(
-        "usage of 2 nodes is what the stored history last says, of 2026-11-20T23:55:00Z or later; of pods it is estimated"
+        "usage of 2 nodes is from the stored history, last measured at 2026-11-20T23:55:00Z or later; of pods it is estimated"
     )
 
 
@@ -102,7 +102,7 @@ def test_the_query_of_a_policy_comes_to_what_is_stored(restow, by_query):
     found, err = moves(restow, by_query(), "--now", NOW)
     assert [each["from"] for each in found] == ["n1"]
     assert found[0]["reason"].startswith("n1 at MetricResource 90 % (Prometheus instance:load")
-    assert err == "the policy's queries come to what is stored, measured up to 2026-11-20T23:55:00Z\n"
+    assert err == "the policy's queries are answered from stored usage, measured up to 2026-11-20T23:55:00Z\n"
 
 
 def test_a_percentile_of_the_stored_window_overlooks_a_spike(restow, by_query):

@@ -14,8 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from builders.plans import SMALL_LOADS, a_clearance, a_move, a_report, a_steered_move, upstream_report
 from restow.descheduler.applying import Promise
 from restow.descheduling.plan import Move
-from restow.descheduling.replaying import RefusedMove
-from restow.executing.ledger import AppliedMove
+from restow.executing.history import AppliedMove
+from restow.proving.replaying import RefusedMove
 from restow.reporting.apply_result import ApplyResult, apply_result
 from restow.reporting.apply_table import print_promise, print_result
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from restow.reporting.columns import cut_middle, joined, narrowed, total_width, widths, without_shared_domain, wrapped
+from restow.reporting.terminal import cut_middle, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.comparisons import a_comparison, a_future, two_policies
-from restow.reporting.comparison_document import Comparison
-from restow.reporting.comparison_result import sign_test
+from restow.reporting.comparison_result import Comparison, sign_test
 
 
 def verdicts(result: Comparison) -> dict[str, str]:

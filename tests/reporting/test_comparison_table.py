@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from builders.comparisons import a_comparison, a_future, two_policies
 from reporting.html.test_page import NASTY, Page
-from restow.reporting.comparison_document import Comparison
+from restow.reporting.comparison_result import Comparison
 from restow.reporting.comparison_table import print_comparison
 from restow.reporting.html.comparison import render_comparison
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from restow.descheduling.explaining.explanation import NodeClassification, NodeExplanation, NodeResource, Staying
 from restow.descheduling.plan import Move, OutputMetadata, PodRef
-from restow.reporting.explain_node import node_sections
+from restow.explaining.explanation import NodeClassification, NodeExplanation, NodeResource, Staying
+from restow.reporting.explain_table import node_sections
 
 POD = PodRef("shop", "db-0", "uid")
 VIEW = NodeClassification(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from restow.descheduling.explaining.explanation import (
+from restow.descheduling.plan import Move, OutputMetadata, OwnerRef, PodRef
+from restow.explaining.explanation import (
     LandingPlaces,
     Load,
     PodExplanation,
@@ -18,8 +19,7 @@ from restow.descheduling.explaining.explanation import (
     StrategyView,
     SuggestedChange,
 )
-from restow.descheduling.plan import Move, OutputMetadata, OwnerRef, PodRef
-from restow.reporting.explain_pod import pod_sections
+from restow.reporting.explain_table import pod_sections
 
 POD = PodRef("shop", "db-0", "uid")
 GATES = (

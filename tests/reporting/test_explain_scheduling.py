@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from restow.reporting.explain_scheduling import scheduling_sections, span
+from restow.reporting.schedule_explanation import scheduling_sections, span
 from restow.scheduler.explanation import LastAttempt, Objection, QueueExplanation
 
 WAITS = QueueExplanation(

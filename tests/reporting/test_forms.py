@@ -13,7 +13,7 @@ from builders.plans import a_report
 from restow.errors import InputError
 from restow.reporting import forms
 
-OWN = ("table", "wide", "json", "yaml", "html")
+OWN = ("table", "wide", "json", "yaml", "html", "markdown")
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from msgspec import structs
 
 from builders.plans import a_report, small_report, upstream_report
 from restow.descheduling.plan import PlanDocument, ResourceLoad, Utilisation
-from restow.reporting.json import compact_json, document, render_json
-from restow.reporting.yaml import render_yaml
+from restow.reporting.json import compact_json, document, render_json, render_yaml
 
 
 def rendered(plan: PlanDocument) -> bytes:

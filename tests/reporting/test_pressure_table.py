@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from restow.pressure.checking import CheckedNode, CheckedRule, PressureCheck
+from restow.pressure.situation import CheckedNode, CheckedRule, PressureCheck
 from restow.reporting.pressure_table import check_warnings, print_check, short_number
 
 RULES = (
@@ -46,7 +46,7 @@ def test_nodes_with_something_to_tell_and_a_summary():
         "node-3  0.1        12G          would lose the label",
         "node-4  0.1        -            keeps the label; mem: no sample",
         "node-5  0.9        12G          over cpu, which waits for 2m0s",
-        "node-6  0.1        12G          label of somebody else: left alone",
+        "node-6  0.1        12G          label not set by restow: left alone",
         "2 rules, 6 nodes, 1 would be marked, 1 stay marked, 1 would be cleared; nothing was written",
     ]
 

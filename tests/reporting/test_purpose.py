@@ -8,9 +8,9 @@ import pytest
 
 from builders.plans import a_load, a_move, a_refusal, a_report, small_report, upstream_report
 from reporting.test_table import printed, printed_wide
+from restow.reporting.answer import balance, less_even, levels, wanted
+from restow.reporting.forms import Report
 from restow.reporting.html.page import render_html
-from restow.reporting.purpose import balance, less_even, levels, wanted
-from restow.reporting.report import Report
 
 TO_4 = ("node-1", "node-4")
 #: CPU was even, and is not any more.

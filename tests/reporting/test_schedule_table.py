@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from reporting.scheduling import a_console
 from reporting.scheduling import printed as text_of
-from restow.reporting.schedule_rows import PodRow, ScheduledCluster
-from restow.reporting.schedule_table import headline, print_schedule
+from restow.reporting.schedule_table import PodRow, ScheduledCluster, headline, print_schedule
 
 PLACE = ScheduledCluster(3, 9, "cluster.json")
 #: What breaks a screen: names as long as Kubernetes allows.

@@ -6,8 +6,8 @@ import pytest
 
 from restow.kube.timestamps import SECOND
 from restow.reporting.simulation_document import LoopedWorkloadResult, LoopResult
-from restow.reporting.simulation_loops import loop_lines
 from restow.reporting.simulation_result import loop_results
+from restow.reporting.simulation_table import loop_lines
 from restow.simulating.scenarios.loops import EvictionLoop, LoopedWorkload
 from restow.simulating.scenarios.references import Reference
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.reporting.simulation_document import MadeEviction
-from restow.reporting.simulation_timeline import moved_again
-from restow.reporting.simulation_wording import time_text
+from restow.reporting.simulation_wording import moved_again, time_text
 
 
 def moved(pod: str, replacement: str, *, again: bool = False) -> MadeEviction:

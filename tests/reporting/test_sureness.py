@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from builders.plans import a_clearance, a_likely_move, a_move, a_steered_move, an_open_move
-from restow.descheduling.certainty import NAMED
+from restow.descheduling.placement import NAMED
 from restow.descheduling.plan import Move
 from restow.reporting.sureness import (
     candidate_texts,

@@ -28,9 +28,8 @@ from builders.plans import (
 from builders.plans import large_report as a_large_report
 from reporting.work import calls
 from restow.descheduling.plan import Remark
-from restow.reporting.report import Report
-from restow.reporting.table import print_table
-from restow.reporting.wide import print_wide
+from restow.reporting.forms import Report
+from restow.reporting.table import print_table, print_wide
 
 
 def a_console(width: int = 80, *, terminal: bool = False) -> Console:

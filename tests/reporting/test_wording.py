@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
-from restow.reporting.wording import counted, percent, resource_order, why
+from builders.plans import a_move
+from restow.reporting.wording import counted, percent, resource_order, why, with_caveat
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,24 @@ def test_cpu_and_memory_come_first() -> None:
 def test_a_strategy_without_a_reason_stands_alone() -> None:
     assert why("PodLifeTime", "") == "PodLifeTime"
     assert why("PodLifeTime", "8 days old") == "PodLifeTime: 8 days old"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "n1 is full"),
+        ({"replacement": "surge"}, "n1 is full; replaced before it goes"),
+        ({"replacement": "surge", "evicts_instead": True}, "n1 is full; replaced before it goes, if possible"),
+        ({"replacement": "rollout"}, "n1 is full; replaced before it goes, by a rollout"),
+        ({"replacement": "reserve"}, "n1 is full; its place is held before it goes"),
+        ({"replacement": "migrate"}, "n1 is full; migrated while it runs"),
+        (
+            {"replacement": "surge", "caveat": "its template has changed"},
+            "n1 is full; replaced before it goes; likely at most: its template has changed",
+        ),
+        ({"reason": "", "caveat": "its template has changed"}, "likely at most: its template has changed"),
+    ],
+)
+def test_a_move_says_why_how_and_what_is_uncertain(fields: dict[str, object], said: str) -> None:
+    move = a_move("web-1", ("n1", "n2"), reason="n1 is full")
+    assert with_caveat(structs.replace(move, **fields)) == said

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from restow.api.rows import Columns, Rows
 from restow.application.applying import ApplyRequest, apply, order_of
 from restow.application.feedback import Collected
-from restow.application.named_files import NamedText
+from restow.application.files import NamedText
 from restow.errors import InputError
 from restow.reporting.json import indented_json
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from restow.application.planning import Planned
     from restow.daemon.logs import Log
     from restow.descheduler.applying import Application, Promise
-    from restow.executing.ledger import AppliedMove
-    from restow.executing.outcomes import Outcome
+    from restow.executing.history import AppliedMove
+    from restow.executing.task import Outcome
     from restow.reporting.apply_result import ApplyResult, ApplySummary
 
 _MOVES: Final[Columns] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from restow.api.rows import Columns, Rows
 
 if TYPE_CHECKING:
-    from restow.api.explanations import Explanation
+    from restow.api.answers import Explanation, Schedule
     from restow.api.plans import Plan
-    from restow.api.schedules import Schedule
+    from restow.api.rows import NodeSummary, PodSummary
     from restow.api.simulations import Simulation
-    from restow.api.summaries import NodeSummary, PodSummary
     from restow.application.clusters import LoadedCluster
     from restow.application.feedback import Collected
-    from restow.application.named_files import NamedFile
+    from restow.application.files import NamedFile
+    from restow.application.planning import PlanRequest
 
 #: A path, or the content: YAML or JSON as bytes, or an object as Python has it.
 Document = str | os.PathLike[str] | bytes | Mapping[str, Any]
@@ -109,14 +109,14 @@ class Cluster:
     @cached_property
     def nodes(self) -> Rows[NodeSummary]:
         """The nodes, by name."""
-        from restow.api.summaries import nodes_of
+        from restow.api.rows import nodes_of
 
         return Rows("nodes", nodes_of(self._found.cluster), _NODES)
 
     @cached_property
     def pods(self) -> Rows[PodSummary]:
         """The pods, by namespace and name."""
-        from restow.api.summaries import pods_of
+        from restow.api.rows import pods_of
 
         return Rows("pods", pods_of(self._found.cluster), _PODS)
 
@@ -133,9 +133,7 @@ class Cluster:
 
         InputError for anything that cannot be used; it names file, object and field.
         """
-        from restow.api.plans import Plan
-        from restow.application.plan_context import PlanRequest
-        from restow.application.planning import make
+        from restow.application.planning import PlanRequest
         from restow.policies.codes import Placement, SteeringMode
 
         request = PlanRequest(
@@ -146,9 +144,30 @@ class Cluster:
             configuration=_file(scheduler_config, "scheduler configuration"),
             now=_time(now),
         )
-        feedback = _feedback()
-        planned = make(request, feedback)
-        return Plan(tuple(feedback.warnings), planned)
+        return _planned(request)
+
+    def plan_for(
+        self,
+        goal: str,
+        *,
+        budget: int | None = None,
+        free: str = "",
+        pods: Sequence[str] = (),
+        prices: Document | None = None,
+        scheduler_config: Document | None = None,
+        now: Moment | None = None,
+    ) -> Plan:
+        """Plan the moves that together do most for a goal, such as "balance", or "pack,balance", as ``--goal`` of ``restow plan``.
+
+        InputError for anything that cannot be used.
+        """
+        from restow.application.goals import GoalRequest, policy_or_goal
+        from restow.application.planning import PlanRequest
+
+        asked = GoalRequest(goal, budget, free, tuple(pods), _file(prices, "prices"))
+        configuration = _file(scheduler_config, "scheduler configuration")
+        policy = policy_or_goal(None, asked)
+        return _planned(PlanRequest(self._found, policy=policy, configuration=configuration, now=_time(now)))
 
     async def plan_async(self, policy: Document | None = None, **options: Any) -> Plan:
         """As ``plan``, without holding up the event loop: a policy may ask Prometheus, and a large plan takes seconds."""
@@ -163,7 +182,7 @@ class Cluster:
 
         InputError for a pod that is not there, or a configuration that cannot be used.
         """
-        from restow.api.schedules import scheduled
+        from restow.api.answers import scheduled
         from restow.application.scheduling import ScheduleRequest
 
         configuration = _file(scheduler_config, "scheduler configuration")
@@ -174,8 +193,8 @@ class Cluster:
 
         InputError for a pod or node that is not there, and for a policy that cannot be used.
         """
-        from restow.api.explanations import explained
-        from restow.application.plan_context import PlanRequest
+        from restow.api.answers import explained
+        from restow.application.planning import PlanRequest
 
         request = PlanRequest(self._found, policy=_file(policy, "policy"), now=_time(now))
         return explained(request, name, _feedback())
@@ -216,6 +235,15 @@ class Cluster:
         return self.nodes._repr_html_()
 
 
+def _planned(request: PlanRequest) -> Plan:
+    from restow.api.plans import Plan
+    from restow.application.planning import make
+
+    feedback = _feedback()
+    planned = make(request, feedback)
+    return Plan(tuple(feedback.warnings), planned)
+
+
 def _feedback() -> Collected:
     from restow.application.feedback import Collected
 
@@ -224,7 +252,7 @@ def _feedback() -> Collected:
 
 def _file(document: Document | None, name: str) -> NamedFile | None:
     """A document as the application takes it."""
-    from restow.application.named_files import NamedText
+    from restow.application.files import NamedText
 
     if isinstance(document, bytes):
         return NamedText(name, document)

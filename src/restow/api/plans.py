@@ -7,13 +7,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from restow.api.rows import Columns, Rows
+from restow.application import LEASE
 
 if TYPE_CHECKING:
     from restow.api.applying import Applied
     from restow.api.arrow import ArrowTable
     from restow.application.planning import Planned
-    from restow.descheduling.plan import Move, PlanTotals, Refusal, Remark
-    from restow.reporting.report import Report
+    from restow.descheduling.plan import GoalResult, Move, PlanTotals, Refusal, Remark
+    from restow.reporting.forms import Report
 
 _MOVES: Final[Columns] = {
     "namespace": ("text", lambda move: move.pod.namespace),
@@ -62,6 +63,11 @@ class Plan:
         return Rows("refusals", self._planned.plan.refusals, _REFUSALS)
 
     @property
+    def goals(self) -> tuple[GoalResult, ...]:
+        """How near the plan comes to each goal of Rebalance, and what no plan can be below; empty without one."""
+        return self._planned.plan.goals
+
+    @property
     def summary(self) -> PlanTotals:
         """Counts, and the load of the nodes before and after."""
         return self._planned.plan.summary
@@ -88,18 +94,18 @@ class Plan:
         """The page of ``restow plan -o html``, in one file."""
         return self._written("html")
 
-    def apply(self, *, dry_run: bool = False, lease: str | None = "kube-system/descheduler") -> Applied:
+    def apply(self, *, dry_run: bool = False, lease: str | None = LEASE) -> Applied:
         """Carry out the plan on the live cluster that it was made of, as ``restow apply PLAN --yes``; asks nothing.
 
         Each move is decided again before it is made; the result has the outcome of each. ``lease`` is the one that
         ``restow run`` holds; with None no lease is taken, and replacements are not steered. InputError for a plan that
         was not made of a live cluster, ClientError if nothing could be begun.
         """
-        from restow.application import own_loop
+        from restow.in_thread import in_own_loop
 
-        return own_loop.run(self.apply_async(dry_run=dry_run, lease=lease))
+        return in_own_loop(self.apply_async(dry_run=dry_run, lease=lease))
 
-    async def apply_async(self, *, dry_run: bool = False, lease: str | None = "kube-system/descheduler") -> Applied:
+    async def apply_async(self, *, dry_run: bool = False, lease: str | None = LEASE) -> Applied:
         """As ``apply``, in the event loop of the caller."""
         import asyncio
 
@@ -115,8 +121,8 @@ class Plan:
 
     def _report(self) -> Report:
         from restow.application.policies import policy_view
-        from restow.descheduling.planning import node_loads
-        from restow.reporting.report import Report
+        from restow.proving.planning import node_loads
+        from restow.reporting.forms import Report
 
         planned = self._planned
         view = policy_view(planned.context.policy)
@@ -134,6 +140,6 @@ class Plan:
         return f"<Plan: {headline(self._planned.plan)}; {len(self.refusals):,} refusals{more}>"
 
     def _repr_html_(self) -> str:
-        from restow.reporting.html.frame import embedded
+        from restow.reporting.html.elements import embedded
 
         return embedded(self.to_html())

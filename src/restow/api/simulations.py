@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from restow.api.rows import Columns, Rows
 from restow.application.feedback import Collected
-from restow.application.simulating import SimulationRequest, simulate
-from restow.application.simulation_inputs import ScenarioRequest
+from restow.application.simulating import ScenarioRequest, SimulationRequest, simulate
 from restow.reporting.json import indented_json
 
 if TYPE_CHECKING:
     from restow.application.clusters import LoadedCluster
-    from restow.application.named_files import NamedFile
+    from restow.application.files import NamedFile
     from restow.reporting.simulation_document import (
         ExpectationResult,
         MadeEviction,
@@ -90,7 +89,7 @@ class Simulation:
         )
 
     def _repr_html_(self) -> str:
-        from restow.reporting.html.frame import embedded
+        from restow.reporting.html.elements import embedded
 
         return embedded(self.to_html())
 

@@ -1,49 +1,151 @@
-"""A plan, carried out on the live cluster: read, decide again, show, ask, evict, report."""
+"""``restow apply``: a plan that was written, carried out on the live cluster: read, decide again, show, ask, evict, report.
+
+The plan brings the policy and the schedulers that it was made by. The user's side is an `Audience`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
+import msgspec
+
+from restow.application import LEASE
 from restow.application.feedback import Feedback
-from restow.application.named_files import NamedFile
-from restow.application.saved_plans import check_agreement, read_order
+from restow.application.files import NamedFile, NamedText, file_name
+from restow.application.policies import read_policy_file
 from restow.client.connection import connect
-from restow.client.leadership import Permit, always
-from restow.client.leases import LeaseLock
-from restow.client.transport import Api
+from restow.client.leader_election import LeaseLock
+from restow.client.transport import Api, Permit, always
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.daemon.connecting import NAMESPACE
 from restow.daemon.electing import holder_of, lease_lock, under_lease
 from restow.daemon.logs import Log
-from restow.daemon.settings import NAMESPACE
 from restow.descheduler.applying import Application, Order, Promise
-from restow.descheduler.descheduler import first_lists, kinds_of
-from restow.descheduler.fences import fencing_by, unfencing
+from restow.descheduler.descheduler import check_version, first_lists, kinds_of
 from restow.descheduler.offering import UNSTEERED, Choice, Offer
-from restow.descheduler.steering import releasing, steering
-from restow.descheduler.version_skew import check_version
-from restow.descheduling.plan_cluster import foreign_cluster
-from restow.descheduling.weaker_protections import weaker_protections
+from restow.descheduler.steering import fencing_by, releasing, steering, unfencing
+from restow.descheduling.plan_reading import read_plan
+from restow.descheduling.policy_remarks import weaker_protections
+from restow.descheduling.registry import plugins
+from restow.documents.findings import Path as FieldPath
+from restow.documents.findings import path_text
 from restow.errors import ClientError, InputError
-from restow.executing.outcomes import Outcome
-from restow.executing.releasing import unthrottled
+from restow.executing.replacing import ways_through
+from restow.executing.steering import unthrottled
 from restow.executing.surroundings import ApiEvictions
+from restow.executing.task import Outcome
 from restow.kube.duration import SECOND
+from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import parse_time
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.usage import QueriedUsage
 from restow.policies.codes import OutcomeCode
+from restow.policies.fallbacks import Fallbacks
+from restow.policies.load import load_policy
+from restow.policies.understood import decided_document
+from restow.proving.planning import foreign_cluster
+from restow.proving.replaying import check_plugins_enabled
 from restow.reporting.apply_result import ApplyResult, apply_result
+from restow.scheduling.configuration.load import load_scheduler_configuration
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.serving.metrics import Metrics
 from restow.sources.reading import STDIN
+from restow.usage.sources import usage_schemas
 
-#: The lease that ``restow run`` holds where it evicts.
-LEASE: Final = f"{NAMESPACE}/descheduler"
+_DIGEST: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
+
+
+def read_order(path: NamedFile, digest: str | None = None) -> Order:
+    """The plan at a path; InputError where it cannot be read, or is no plan that this restow can carry out.
+
+    A file with another digest than the one that is given (``sha256:`` and 64 hexadecimal digits) is refused unread.
+    """
+    name = file_name(path)
+    content = _content(path)
+    if digest is not None:
+        _check_digest(content, name, digest)
+    plan = read_plan(content, name)
+    policy = load_policy(msgspec.json.encode(plan.policy), f"{name}: policy", plugins(), usage_schemas()).policy
+    check_plugins_enabled(plan.moves, policy, name)
+    return Order(name, plan, policy, _profiles(plan.scheduler_configuration, name))
+
+
+def check_agreement(order: Order, path: str) -> None:
+    """Raise InputError that names the first field in which the plan's policy differs from that of a file.
+
+    ``restow.placement`` and ``restow.steering`` are not compared: in a plan they are those of its options.
+    """
+    settings = order.policy.restow
+    file = read_policy_file(path, Fallbacks())
+    given = decided_document(file.loaded.policy, placement=order.placement, steering=settings.steering)
+    planned = decided_document(order.policy, placement=order.placement, steering=settings.steering)
+    difference = _first_difference(planned, given, ())
+    if difference is not None:
+        where, in_plan, in_file = difference
+        raise InputError(
+            f"{order.name}: policy: {path_text(where)} is {_shown(in_plan)} in the plan and {_shown(in_file)} in {file.name}: "
+            "the plan was made with another policy; plan again with this one"
+        )
+
+
+def _first_difference(planned: Any, given: Any, path: FieldPath) -> tuple[FieldPath, Any, Any] | None:
+    """The path and both values of the first difference; None if there is none."""
+    if isinstance(planned, dict) and isinstance(given, dict):
+        pairs = [(key, planned.get(key), given.get(key)) for key in dict.fromkeys((*planned, *given))]
+    elif isinstance(planned, list) and isinstance(given, list):
+        pairs = [(index, *pair) for index, pair in enumerate(zip_longest(planned, given))]
+    else:
+        return None if planned == given else (path, planned, given)
+    found = (_first_difference(ours, theirs, (*path, key)) for key, ours, theirs in pairs)
+    return next((each for each in found if each is not None), None)
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else excerpt(msgspec.json.encode(value).decode())
+
+
+def _check_digest(content: bytes, name: str, digest: str) -> None:
+    if not _DIGEST.fullmatch(digest):
+        raise InputError(
+            f"--digest: must be sha256: and 64 hexadecimal digits, as sha256sum prints them, not {excerpt(digest)}"
+        )
+    found = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    if found != digest.lower():
+        raise InputError(f"{name}: has the digest {found}, not the one of --digest: it is not the plan that was meant")
+
+
+def _content(path: NamedFile) -> bytes:
+    """A plan may be as large as it is, but it comes to an end."""
+    if isinstance(path, NamedText):
+        return path.content
+    try:
+        if path == STDIN:
+            return sys.stdin.buffer.read()
+        if Path(path).is_char_device():
+            raise InputError(f"{path}: is a device, not a plan")
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def _profiles(configuration: dict[str, Any] | None, name: str) -> tuple[SchedulerProfile, ...]:
+    if configuration is None:
+        return (DEFAULT_PROFILE,)
+    text = msgspec.json.encode(configuration)
+    return tuple(load_scheduler_configuration(text, f"{name}: schedulerConfiguration").profiles)
+
+
 _NO_LEASE = "without the lease of restow run it may disturb another restow (--no-lease)"
 
 
@@ -175,7 +277,7 @@ class ApplySession:
             if await self.audience.agrees(promised):
                 await self._carry_out(application, lock, log)
             else:
-                application.ledger.close(OutcomeCode.DECLINED, "nobody agreed to it")
+                application.ledger.close(OutcomeCode.DECLINED, "it was not confirmed")
         return self._applied(application, time.monotonic() - began)
 
     async def _check_free(self, lock: LeaseLock, api: Api) -> None:
@@ -197,7 +299,7 @@ class ApplySession:
                     await under_lease(lock, work, application.interrupted, log.warning)
             except ClientError as error:
                 self.audience.warn([f"restow failed: {error}"])
-        application.ledger.close(OutcomeCode.STOPPED, "it was not begun")
+        application.ledger.close(OutcomeCode.STOPPED, "it was not started")
 
     def _application(self, live: LiveCluster, api: Api, log: Log) -> Application:
         grace = self.order.policy.grace_period_seconds
@@ -216,6 +318,7 @@ class ApplySession:
             steering=lambda permit: self.steering(permit, live, api, log),
             clock=api.server_time.now,
             usage=QueriedUsage(api, os.environ).results,
+            ways=lambda permit: ways_through(api, permit, log.warning),
         )
 
     @asynccontextmanager

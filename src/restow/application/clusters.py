@@ -1,15 +1,22 @@
-"""Where a command's cluster comes from: what ``-f`` names, or without it the live cluster; and the time of ``--now``."""
+"""Where a command's cluster comes from, which pods and nodes of it are named, and which times.
+
+The cluster is what ``-f`` names, or without it the live one. Names that are not there get a similar one in the message. Times
+are those of ``--now`` and ``--usage``.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
 from restow.application.feedback import Feedback
-from restow.application.named_files import NamedFile
+from restow.application.files import NamedFile
 from restow.errors import InputError
+from restow.kube.duration import parse_duration
+from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
 from restow.scheduling.loop.missing_data import KINDS
@@ -17,6 +24,8 @@ from restow.sources.kubectl import printing
 from restow.sources.reading import STDIN
 
 if TYPE_CHECKING:
+    from restow.cluster.nodes import Nodes
+    from restow.cluster.pods import Pods
     from restow.cluster.snapshot import ClusterSnapshot
 
 
@@ -57,13 +66,13 @@ class LoadedCluster:
 
     def with_usage_at(self, now: int) -> LoadedCluster:
         """The same, with the usage that a stored history knows of a time in nanoseconds; metrics of the input count first."""
-        from restow.cluster.stored_usage import with_usage_at
+        from restow.usage.stored import with_usage_at
 
         found = with_usage_at(self.cluster, now // SECOND)
         if not found.nodes:
             return self
         since = format_time(found.oldest * SECOND)
-        note = f"usage of {counted(found.nodes, 'node')} is what the stored history last says, of {since} or later"
+        note = f"usage of {counted(found.nodes, 'node')} is from the stored history, last measured at {since} or later"
         note += "; of pods it is estimated: their share of their node's requests" * found.estimated
         return replace(self, cluster=found.cluster, notes=(*self.notes, note))
 
@@ -140,3 +149,71 @@ def _listed(kinds: Collection[str]) -> str:
         if kind in kinds
     )
     return f"{', '.join(names)} and {last}" if names else last
+
+
+#: Comparing names takes a while; of a namespace with more pods only the first are compared.
+_MOST_COMPARED = 5000
+
+
+def find_pod(pods: Pods, name: str, where: str) -> int:
+    """The pod of that name; InputError, which begins with ``where``, names a similar one where there is none."""
+    namespace, slash, short = name.partition("/")
+    found = _named(pods, short) if slash else []
+    for pod in found:
+        if pods.full_name(pod) == name:
+            return pod
+    if not slash:
+        hint = _hint(pods, _named(pods, name), [])
+        raise InputError(f"{where}: {name} is not of the form NAMESPACE/NAME{hint}")
+    raise InputError(f"{where}: the input holds no pod {name}{_hint(pods, found, _similar(pods, namespace, short))}")
+
+
+def _named(pods: Pods, short: str) -> list[int]:
+    return [pod for pod, each in enumerate(pods.names) if each == short]
+
+
+def _hint(pods: Pods, same_name: list[int], similar: list[str]) -> str:
+    near = pods.full_name(same_name[0]) if same_name else next(iter(similar), "")
+    return f"; did you mean {near}?" if near else ""
+
+
+def _similar(pods: Pods, namespace: str, short: str) -> list[str]:
+    """The pods in the namespace (or in that of the most similar name) of that workload, and of the most similar name."""
+    for near in get_close_matches(namespace, pods.tables.namespaces, n=1):
+        inside = (pods.namespace == pods.tables.namespaces.index(near)).nonzero()[0].tolist()
+        names = [pods.names[pod] for pod in inside[:_MOST_COMPARED]]
+        of_workload = (each for each in names if each.startswith(f"{short}-"))
+        return [f"{near}/{each}" for each in (*of_workload, *get_close_matches(short, names, n=1))]
+    return []
+
+
+def find_node(nodes: Nodes, name: str, where: str) -> int:
+    """The node of that name; InputError, which begins with ``where``, names a similar one where there is none."""
+    found = nodes.index.get(name)
+    if found is not None:
+        return found
+    short = [each for each in nodes.names if each.partition(".")[0] == name]
+    near = next(iter(short or get_close_matches(name, nodes.names, n=1)), "")
+    raise InputError(f"{where}: the input holds no node {name}{f'; did you mean {near}?' if near else ''}")
+
+
+#: A day in five minutes: no series has more samples.
+_MOST_SAMPLES: Final = 288
+_MINUTE: Final = 60
+_LONGEST: Final = 366 * 24 * 3600
+
+
+def usage_seconds(text: str) -> int:
+    """Return how many seconds a range has; InputError where it cannot be used."""
+    try:
+        seconds = parse_duration(text) // SECOND
+    except ValueError as error:
+        raise InputError(f"--usage {excerpt(text)}: {error}; write a duration such as 24h") from error
+    if not _MINUTE <= seconds <= _LONGEST:
+        raise InputError(f"--usage {excerpt(text)}: must be from 1m to {_LONGEST // 3600}h")
+    return seconds
+
+
+def usage_step(seconds: int) -> int:
+    """Return the seconds between two samples of a range: whole minutes, as few as keep it small."""
+    return -(-seconds // (_MOST_SAMPLES * _MINUTE)) * _MINUTE

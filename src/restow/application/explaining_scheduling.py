@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from restow.client.connection import connect
 from restow.client.errors import NotFound
 from restow.client.resources import RESOURCES
 from restow.errors import ClientError, InputError
+from restow.in_thread import in_own_loop
 from restow.kube.excerpts import excerpt
 from restow.plain_text import printable
-from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits
-from restow.scheduler.explanation import QueueExplanation
+from restow.scheduler.explanation import NotWaitingError, QueueExplanation, WhereToAsk, endpoint_of, why_it_waits
 
 #: Names as the API server takes them, so that none of them is another path.
 _POD: Final = re.compile(r"([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)")
@@ -69,9 +68,9 @@ def explained_scheduling(request: WaitingPodRequest) -> QueueExplanation:
         raise InputError(
             "explain scheduling asks a scheduler that runs: say where with --scheduler-url, "
             "such as https://127.0.0.1:10259 beside kubectl port-forward",
-            f"restow schedule --pod {request.pod} asks nobody, and decides on the cluster as it is now",
+            f"restow schedule --pod {request.pod} asks no server, and decides on the cluster as it is now",
         )
-    return asyncio.run(_asked(request, request.url, named[1], named[2]))
+    return in_own_loop(_asked(request, request.url, named[1], named[2]))
 
 
 async def _asked(request: WaitingPodRequest, url: str, namespace: str, name: str) -> QueueExplanation:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from restow.redaction import public_line
+from restow.plain_text import public_line
 
 
 @dataclass(slots=True)

@@ -7,19 +7,17 @@ from typing import Final
 
 from restow.application.clusters import ClusterSource, check_inputs, read_cluster
 from restow.application.feedback import Feedback
-from restow.application.named_files import file_bytes, file_name
+from restow.application.files import file_bytes, file_name
 from restow.application.policies import PolicyFile
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.registry import plugins
-from restow.descheduling.usage_sources import usage_schemas
-from restow.documents.writing import write_yaml
+from restow.documents.yaml_text import write_yaml
 from restow.errors import InputError
 from restow.operator.desired import Desired, desired
 from restow.operator.facts import Facts, Installation, facts_of
-from restow.operator.reading import read_resource
-from restow.operator.resource import NAMESPACE, KubeDescheduler
-from restow.policies.enclosed import read_policy_document
-from restow.policies.load import load_document
+from restow.operator.resource import NAMESPACE, KubeDescheduler, read_resource
+from restow.policies.load import load_document, read_policy_document
+from restow.usage.sources import usage_schemas
 
 #: OpenShift's own, as pods reach it; a plan does not ask it.
 _PROMETHEUS: Final = "https://prometheus-k8s.openshift-monitoring.svc:9091"

@@ -9,18 +9,17 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from restow.application import own_loop
 from restow.client.connection import connect
-from restow.client.server_version import server_minor
+from restow.client.server import server_minor
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.errors import InputError
-from restow.live.kinds import METRICS, READ, REQUIRED
-from restow.live.reading import ListSink, Unlisted, read_kinds
+from restow.in_thread import in_own_loop
+from restow.live.reading import METRICS, READ, REQUIRED, ListSink, Unlisted, read_kinds
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import Policy
-from restow.scheduling.loop.server_rules import other_scores
+from restow.scheduling.loop.unmodelled import other_scores
 from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
 
@@ -56,13 +55,13 @@ def live_origin(api_server: str) -> str:
 
 def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[SteeringMode, str]:
     """How the cluster lets replacements be brought to their targets, as far as we may see, and a sentence about it."""
-    from restow.descheduler.gating import Gate, seen_gate
+    from restow.descheduler.prerequisites import Gate, seen_gate
 
     async def seen() -> Gate | str:
         async with connect(kubeconfig, context) as api:
             return await seen_gate(api)
 
-    gate = own_loop.run(seen())
+    gate = in_own_loop(seen())
     if isinstance(gate, Gate):
         return SteeringMode.NOMINATE, f"replacements are steered, behind a scheduling gate that {gate.value}"
     return SteeringMode.NONE, f"replacements are not steered: {gate}"
@@ -76,7 +75,7 @@ def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> M
         async with connect(kubeconfig, context) as api:
             return await QueriedUsage(api, os.environ).results(policy)
 
-    return own_loop.run(results())
+    return in_own_loop(results())
 
 
 def read_into(
@@ -91,7 +90,7 @@ def _read_with_version(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str], int | None]:
     """What ``read_into`` returns, and the server's minor version."""
-    read = own_loop.run(_read(sink, kinds, kubeconfig, context))
+    read = in_own_loop(_read(sink, kinds, kubeconfig, context))
     return (
         urlsplit(read.server).netloc,
         [*read.warnings, *(each.why for each in read.unlisted)],

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from restow.cluster.usage_columns import SHARE
+from restow.cluster.usage_series import SHARE
 from restow.kube.excerpts import excerpt
-from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
-from restow.policies.usage_section import queries_of, usage_in
-from restow.redaction import without_password
+from restow.plain_text import without_password
+from restow.policies.policy import collects_kubernetes_metrics, prometheus_of
+from restow.policies.usage import queries_of, usage_in
 from restow.reporting.wording import counted
 from restow.scheduling.configuration.profiles import SchedulerProfile
-from restow.scheduling.plugins.load_variation import NAME, LoadVariationRiskBalancingArgs
-from restow.scheduling.plugins.resources.measured_usage import measured_usage
+from restow.scheduling.plugins.load_variation import NAME, LoadVariationRiskBalancingArgs, measured_usage
 from restow.sources.kubectl import USAGE
+from restow.usage.sources import KUBERNETES_METRICS, PROMETHEUS
 
 if TYPE_CHECKING:
     from restow.application.clusters import LoadedCluster
@@ -57,7 +57,7 @@ def _not_in_a_dump(policy: Policy, strategy: str, source: str) -> str:
         who = f"{source} at {excerpt(without_password(prometheus.url))}"
         other = "take the snapshot with --usage and this --policy-config-file"
     return (
-        f"{strategy} goes by what {who} tells, which the input does not hold: plan the live cluster, without -f, "
+        f"{strategy} uses the answers of {who}, which the input does not have: plan the live cluster, without -f, "
         f"or {other}"
     )
 

@@ -1,29 +1,30 @@
-"""What a command goes by: its policy and the configuration of the scheduler.
+"""What a command goes by, its policy and the configuration of the scheduler: read, checked and converted.
 
-The policy is that of a file, the bundled default, or what a KubeDescheduler comes to in the cluster that is read.
+The policy is that of a file, the bundled default, or what a KubeDescheduler comes to in the cluster that is read. To check a file
+is to collect findings about it, in the order of its lines; one that cannot be read has a finding, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 
-from restow.application.named_files import NamedFile, file_bytes, file_name
+from restow.application.files import NamedFile, check_read_once, file_bytes, file_name
 from restow.descheduling.registry import plugins
-from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.document import Document
-from restow.documents.findings import Finding
-from restow.policies.enclosed import read_policy_document
+from restow.documents.findings import DocumentError, Finding, Severity
+from restow.errors import InputError
+from restow.installed_packages import UnusablePackageError
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
-from restow.policies.load import LoadedPolicy, convert_policy, load_strictly
+from restow.policies.load import LoadedPolicy, convert_policy, load_strictly, read_policy_document, validate_strictly
 from restow.policies.schema import Plugins
 from restow.policies.understood import understood
-from restow.policies.usage_sources import UsageSources
-from restow.reporting.report import PolicyView
+from restow.reporting.forms import PolicyView
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.usage.sources import UsageSources, usage_schemas
 
 #: Part of the package; examples/policies/default.yaml is the same file.
 BUNDLED = "default-policy.yaml"
@@ -43,9 +44,14 @@ class PolicyFile:
     loaded: LoadedPolicy
 
 
+def bundled_text() -> bytes:
+    """The policy that comes with restow, as YAML in UTF-8."""
+    return files("restow.application").joinpath(BUNDLED).read_bytes()
+
+
 def read_policy_file(path: NamedFile | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
-    text = files("restow.application").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
+    text = bundled_text() if path is None else file_bytes(path)
     name = BUNDLED if path is None else file_name(path)
     document = with_fallbacks(read_policy_document(text, name), fallbacks)
     return PolicyFile(name, path is None, document, load(document, plugins(), usage_schemas()))
@@ -70,3 +76,57 @@ def read_scheduler_config(path: NamedFile | None) -> SchedulerConfiguration:
     if path is None:
         return SchedulerConfiguration((DEFAULT_PROFILE,))
     return load_scheduler_configuration(file_bytes(path), file_name(path))
+
+
+#: Returns what there is to say of a file, given its text and name; or raises InputError.
+Check = Callable[[bytes, str], list[Finding]]
+
+
+@dataclass(slots=True, frozen=True)
+class CheckedFiles:
+    """The findings of some files."""
+
+    files: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def has(self, severity: Severity) -> bool:
+        """Whether there is a finding of this severity."""
+        return any(each.severity == severity for each in self.findings)
+
+    def of(self, file: str) -> list[Finding]:
+        """Return what was found in one file."""
+        return [each for each in self.findings if each.file == file]
+
+
+def validate_policies(paths: Sequence[str]) -> CheckedFiles:
+    """Find every error for which a policy is refused; InputError without files."""
+    return check_files(paths, partial(validate_strictly, plugins=plugins(), sources=usage_schemas()), "policy")
+
+
+def lint_policies(paths: Sequence[str]) -> CheckedFiles:
+    """Find what in policies is refused, ignored or probably a mistake; InputError without files."""
+    from restow.policies.lint import lint_policy
+
+    return check_files(paths, partial(lint_policy, plugins=plugins(), sources=usage_schemas()), "policy")
+
+
+def check_files(paths: Sequence[str], check: Check, what: str) -> CheckedFiles:
+    """Check every file, which is a ``what``; one that cannot be read is a finding too. InputError without files."""
+    if not paths:
+        raise InputError(f"say which {what}: a file, several, or - for standard input")
+    check_read_once(paths)
+    unique = tuple(dict.fromkeys(paths))
+    findings = [finding for path in unique for finding in _check_file(path, check)]
+    return CheckedFiles(tuple(map(file_name, unique)), tuple(findings))
+
+
+def _check_file(path: str, check: Check) -> list[Finding]:
+    try:
+        return check(file_bytes(path), file_name(path))
+    except DocumentError as error:
+        return list(error.findings)
+    except UnusablePackageError:
+        raise
+    except InputError as error:
+        message = str(error).removeprefix(f"{file_name(path)}: ")
+        return [Finding(file_name(path), 1, "error", "", message)]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
 
 from restow.application.feedback import Feedback
-from restow.application.named_files import file_bytes, file_name
-from restow.client.connection import connect, open_session
+from restow.application.files import file_bytes, file_name
+from restow.client.connection import connect
 from restow.client.credentials import Endpoint
 from restow.client.prometheus import InstantVector, QueryError, prometheus_endpoint, query
+from restow.client.sessions import open_session
 from restow.client.transport import Api
 from restow.errors import InputError
+from restow.in_thread import in_own_loop
 from restow.kube.excerpts import excerpt
-from restow.kube.label_syntax import key_problems, value_problems
-from restow.pressure.checking import PressureCheck, check
-from restow.pressure.known_nodes import list_nodes
+from restow.kube.validation import key_problems, value_problems
 from restow.pressure.marking import Mark
-from restow.pressure.nodes import MarkedNode
+from restow.pressure.nodes import MarkedNode, list_nodes
 from restow.pressure.rules import Rule, RuleFile, read_rules
+from restow.pressure.situation import PressureCheck, check
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def check_rules(request: PressureCheckRequest, feedback: Feedback) -> PressureCh
     file = read_rules(file_bytes(request.rules), file_name(request.rules))
     endpoint = request.prometheus.endpoint()
     feedback.warn(file.warnings)
-    answers, nodes = asyncio.run(_ask(request, endpoint, file, feedback))
+    answers, nodes = in_own_loop(_ask(request, endpoint, file, feedback))
     return check(file.rules, answers, nodes, mark, most)
 
 

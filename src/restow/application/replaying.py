@@ -12,20 +12,17 @@ from msgspec import Struct
 
 import restow
 from restow.application.feedback import Feedback
-from restow.application.named_files import file_name
-from restow.application.simulation_inputs import Inputs, ScenarioRequest, Staging, read_inputs, staging_of
-from restow.application.simulation_record import check_unchanged
+from restow.application.files import file_name
+from restow.application.simulating import Inputs, ScenarioRequest, Staging, check_unchanged, read_inputs, staging_of
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.simulation_document import MadeEviction, SimulationInputs, SimulationMetadata
 from restow.reporting.simulation_result import made_eviction
 from restow.reporting.simulation_wording import time_text
 from restow.reporting.wording import counted
-from restow.simulating.dumping import dump
-from restow.simulating.scenarios.running import advance
-from restow.simulating.scenarios.scenario_run import ScenarioRun, begin
-from restow.sources.reading import read_text
-from restow.sources.sizes import Sizes
+from restow.simulating.scenarios.running import ScenarioRun, advance, begin
+from restow.simulating.virtual_cluster import dump
+from restow.sources.reading import Sizes, read_text
 
 _KIND: Final = "SimulationResult"
 

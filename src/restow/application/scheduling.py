@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from restow.application.clusters import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
+from restow.application.clusters import ClusterSource, LoadedCluster, check_inputs, find_pod, instant, read_cluster
 from restow.application.feedback import Feedback
+from restow.application.files import NamedFile
 from restow.application.missing_usage import scores_by_usage, unmeasured_nodes
-from restow.application.named_files import NamedFile
-from restow.application.named_objects import find_pod
 from restow.application.policies import read_scheduler_config
 from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods import PENDING, Pods
@@ -21,7 +20,7 @@ from restow.plain_text import printable
 from restow.reporting.wording import counted
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.queue import Queue
+from restow.scheduling.framework.waiting_pods import Queue
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers, schedule
@@ -118,7 +117,7 @@ def _check_scheduler(pods: Pods, pod: int, schedulers: Schedulers) -> None:
     except KeyError as error:
         wanted = pods.tables.schedulers[pods.schedulers[pod]]
         raise InputError(
-            f"--pod: {pods.full_name(pod)} asks for the scheduler {wanted}, and how that one decides is not known"
+            f"--pod: {pods.full_name(pod)} asks for the scheduler {wanted}, whose configuration is not known"
         ) from error
 
 

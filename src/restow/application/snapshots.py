@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from restow.application.clusters import ClusterSource, check_inputs, origin_of
 from restow.application.feedback import Feedback
-from restow.application.output_files import check_target, write_file
+from restow.application.files import check_target, write_file
 from restow.cluster.left_out import left_out_notes
-from restow.cluster.usage_columns import KIND as USAGE
+from restow.cluster.usage_series import KIND as USAGE
 from restow.errors import InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
@@ -77,7 +77,7 @@ def _read(where: ClusterSource, feedback: Feedback) -> Snapshot:
     cluster = CompactCluster()
     if where.is_live:
         from restow.application.live_clusters import live_origin, read_into
-        from restow.live.kinds import METRICS, READ
+        from restow.live.reading import METRICS, READ
 
         api_server, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)
         feedback.warn([*notes, *left_out_notes(cluster.left_out)])

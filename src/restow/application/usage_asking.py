@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.application.clusters import ClusterSource
+from restow.application.clusters import ClusterSource, usage_seconds, usage_step
 from restow.application.feedback import Feedback
 from restow.application.policies import read_policy_file
-from restow.application.usage_range import usage_seconds, usage_step
-from restow.client.connection import connect, open_session
+from restow.client.connection import connect
 from restow.client.credentials import Endpoint
 from restow.client.prometheus import InstantVector, QueryError, query_history
+from restow.client.sessions import open_session
 from restow.client.transport import Api
-from restow.cluster.usage_columns import PER_SHARE, SHARE, packed, rounded
-from restow.cluster.usage_history import SampleSeries
+from restow.cluster.usage_series import PER_SHARE, SHARE, SampleSeries, packed, rounded
 from restow.errors import InputError
+from restow.in_thread import in_own_loop
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
 from restow.plain_text import some
 from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import PROMETHEUS
-from restow.policies.usage_section import queries_of
-from restow.pressure.known_nodes import list_nodes
-from restow.pressure.nodes import index_of
+from restow.policies.usage import queries_of
+from restow.pressure.nodes import index_of, list_nodes
 from restow.pressure.samples import NodeRanges, ranges
 from restow.reporting.wording import counted
+from restow.usage.sources import PROMETHEUS
 
 #: Cores that are busy, and bytes that are not available, as node_exporter measures them.
 CPU_QUERY: Final = 'sum by (instance) (rate(node_cpu_seconds_total{mode!~"idle|iowait"}[$window]))'
@@ -103,7 +101,7 @@ def ask_for_usage(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[st
     """
     series: list[UsageSeries] = []
     notes: list[str] = []
-    for query, found in zip(wanted.queries, asyncio.run(_ask(wanted, where, nodes, feedback)), strict=True):
+    for query, found in zip(wanted.queries, in_own_loop(_ask(wanted, where, nodes, feedback)), strict=True):
         series += [packed(node, query.resource, _stored(query, each)) for node, each in found.series.items()]
         notes += _notes(query, found, len(nodes))
     return UsageAnswer(series, notes)

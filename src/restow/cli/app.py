@@ -1,30 +1,17 @@
-"""Which commands there are. Each is declared in its own file, which imports the rest of restow only when it is called."""
+"""Which commands there are. Each is declared in its own file, which is imported only when it is called or listed."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Final, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
 import restow
-from restow.cli import (
-    apply,
-    explain,
-    generate,
-    operator,
-    plan,
-    policy,
-    pressure,
-    pressure_flags,
-    release,
-    run,
-    schedule,
-    scheduler,
-    simulate,
-    snapshot,
-)
 from restow.cli.help_pages import PlainPages
 from restow.cli.options import FlagError, NotAPathError
 from restow.errors import InputError
@@ -46,26 +33,42 @@ app = App(
     version=f"restow {restow.__version__}",
     default_parameter=Parameter(negative=(), show_choices=False),
 )
-app.command(
-    plan.plan,
-    help_epilogue=plan.EXAMPLES,
-    help_formatter=PlainPages({"--output": plan.added_forms}),
-    sort_key=1,
+#: Each command is the file of its name, whose app says the rest; only the file of the command that is called is imported.
+_COMMANDS: Final = (
+    "plan",
+    "diff",
+    "explain",
+    "schedule",
+    "policy",
+    "apply",
+    "run",
+    "scheduler",
+    "snapshot",
+    "pressure",
+    "release",
+    "generate",
+    "simulate",
+    "operator",
 )
-app.command(explain.app)
-app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
-app.command(policy.app)
-app.command(apply.apply, help_epilogue=apply.EXAMPLES, sort_key=5)
-app.command(run.run, help_epilogue=run.EXAMPLES, sort_key=6)
-app.command(scheduler.scheduler, help_epilogue=scheduler.EXAMPLES, sort_key=6)
-app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=7)
-app.command(pressure.app)
-app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
-app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
-app.command(simulate.app)
-operator.app.command(operator.soft_tainter, help_epilogue=operator.SOFT_TAINTER, sort_key=2)
-operator.app.command(operator.uninstall, help_epilogue=operator.UNINSTALL, sort_key=3)
-app.command(operator.app)
+for _name in _COMMANDS:
+    app.command(f"restow.cli.{_name}:app", name=_name)
+
+_COMPLETION: Final = """Examples:
+  source <(restow completion bash)
+  restow completion zsh > ~/.zfunc/_restow
+  restow completion fish > ~/.config/fish/completions/restow.fish
+"""
+
+
+@app.command(help_epilogue=_COMPLETION, help_formatter=PlainPages(), sort_key=99)
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="bash, zsh or fish.")], /) -> None:
+    """Write a script that completes restow's commands and options in a shell."""
+    app.resolved_commands()
+    sys.stdout.write(app.generate_completion(shell=shell))
+
+
+#: The commands whose arguments come from Deployments that were written for Go programs; ``canonical`` of their files reads them.
+_IN_GO_SYNTAX: Final = ("run", "scheduler", "pressure")
 
 #: A word that is too long to read, and its beginning; the library's sentences quote what was typed.
 _WORD = re.compile(r"(\S{200})\S+?([\"';,.:?]{0,3})(?=\s|$)")
@@ -79,6 +82,9 @@ _READING = {("plan",), ("schedule",), ("simulate",), ("explain", "pod"), ("expla
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit status. InputError where the arguments make no sense."""
+    if not arguments or arguments[0].startswith("-"):
+        # The page of the program says what each command does, which is in their files.
+        app.resolved_commands()
     try:
         result = app(_canonical(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
@@ -87,14 +93,11 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _canonical(arguments: Sequence[str]) -> list[str]:
-    """The arguments as cyclopts takes them; those of daemons come from Deployments that were written for Go programs."""
-    if arguments and arguments[0] == "run":
-        return ["run", *run.canonical(arguments[1:])]
-    if arguments and arguments[0] == "scheduler":
-        return ["scheduler", *scheduler.canonical(arguments[1:])]
-    if arguments and arguments[0] == "pressure":
-        return ["pressure", *pressure_flags.canonical(arguments[1:])]
-    return list(arguments)
+    """The arguments as cyclopts takes them."""
+    if not arguments or arguments[0] not in _IN_GO_SYNTAX:
+        return list(arguments)
+    command, *given = arguments
+    return [command, *import_module(f"restow.cli.{command}").canonical(given)]
 
 
 def sentences_of(error: CycloptsError) -> tuple[str, str]:
@@ -112,14 +115,15 @@ def _instead(error: CycloptsError, unused: str) -> str:
     return f"; did you mean -f {unused}?" if chain in _READING else ""
 
 
-def _option_like(error: UnknownOptionError) -> str:
-    """The option of the command that an unknown one abbreviates, after a semicolon; the library knows similar ones."""
-    if _SIMILAR in str(error):
-        return ""
+def _unknown_option(error: UnknownOptionError) -> str:
+    """The sentence about an unknown option: it is meant as the one that it abbreviates, or else as the library's similar one."""
     known = [name for each in error.argument_collection or () for name in each.names if name.startswith("--")]
     given = str(error.token.keyword or "") if error.token else ""
     longer = [name for name in known if len(given) > _SHORTEST and name.startswith(given)]
-    return f"; did you mean {longer[0]}?" if len(longer) == 1 else ""
+    sentence = str(error).removesuffix(".")
+    if len(longer) != 1:
+        return sentence
+    return f"{sentence.partition(f'. {_SIMILAR}')[0]}; did you mean {longer[0]}?"
 
 
 def _sentence(error: CycloptsError) -> str:
@@ -129,7 +133,7 @@ def _sentence(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         return f'Unexpected argument "{unused}"{_instead(error, unused)}'
     if isinstance(error, UnknownOptionError):
-        return f"{str(error).removesuffix('.')}{_option_like(error)}"
+        return _unknown_option(error)
     if isinstance(error, MissingArgumentError) and error.argument is not None and not error.unused_tokens:
         return f"{error.argument.names[0]} is missing"
     if isinstance(error.__cause__, (FlagError, NotAPathError)):

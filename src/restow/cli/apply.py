@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import gc
-import sys
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from restow.cli.options import PATHS, STDIN, Context, Kubeconfig, TableOrJson, Verbosity
+from restow.application import LEASE
+from restow.cli.options import PATHS, STDIN, Context, Kubeconfig, TableOrJson, Verbosity, Yes
+from restow.cli.terminal import DONE, FAILED, INTERRUPTED, can_ask, timed, write_json
 from restow.errors import InputError
 
 if TYPE_CHECKING:
     from restow.application.applying import ApplyRequest
 
-EXAMPLES = """Examples:
+_EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml -o json > plan.json
   restow apply plan.json
   restow apply plan.json --dry-run
@@ -23,14 +24,10 @@ EXAMPLES = """Examples:
   restow apply plan.json --digest sha256:$(sha256sum < plan.json | cut -c1-64)
 """
 
-_DONE: Final = 0
-_FAILED: Final = 1
-_INTERRUPTED: Final = 130
+app = App(name="apply", help_epilogue=_EXAMPLES, sort_key=5)
+
 
 _Plan = Annotated[str, PATHS, Parameter(name="PLAN", help="The plan, as restow plan -o json wrote it, or -.")]
-_Yes = Annotated[
-    bool, Parameter(name=["-y", "--yes"], show_default=False, help="Do not ask; required without a terminal.")
-]
 _DryRun = Annotated[bool, Parameter(show_default=False, help="Show what would be done, and write nothing.")]
 _Lease = Annotated[
     str,
@@ -63,16 +60,17 @@ _Digest = Annotated[
 ]
 
 
+@app.default
 def apply(
     plan: _Plan,
     /,
     *,
     policy_config_file: _Policy = None,
     digest: _Digest = None,
-    yes: _Yes = False,
+    yes: Yes = False,
     dry_run: _DryRun = False,
     output: TableOrJson = "table",
-    lease: _Lease = "kube-system/descheduler",
+    lease: _Lease = LEASE,
     no_lease: _NoLease = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -88,7 +86,6 @@ def apply(
     applied here, 130 after Ctrl-C.
     """
     from restow.application.applying import ApplyRequest
-    from restow.cli.feedback import timed
 
     taken = None if no_lease else lease
     request = ApplyRequest(plan, dry_run, taken, kubeconfig, context, policy_config_file, digest)
@@ -98,13 +95,10 @@ def apply(
 
 def _apply(request: ApplyRequest, output: Literal["table", "json"], *, yes: bool) -> int:
     """Apply the plan and print the result; returns the exit status."""
-    import asyncio
-
     from restow.application import applying
     from restow.cli.apply_audience import TerminalAudience
-    from restow.cli.output import write_bytes
+    from restow.in_thread import in_own_loop
     from restow.reporting.apply_table import print_result
-    from restow.reporting.json import indented_json
 
     if not (yes or request.dry_run) and not _can_ask(request):
         raise InputError("there is no terminal to ask at: add --yes to carry the plan out, or --dry-run to look at it")
@@ -112,17 +106,17 @@ def _apply(request: ApplyRequest, output: Literal["table", "json"], *, yes: bool
     # Unlike the commands that only read, this one lasts as long as pods take to start.
     gc.enable()
     audience = TerminalAudience(asks=not yes, has_stdout=output == "table")
-    applied = asyncio.run(applying.apply(request, order, audience))
+    applied = in_own_loop(applying.apply(request, order, audience))
     summary = applied.result.summary
     if output == "json":
-        write_bytes(indented_json(applied.result) + b"\n")
+        write_json(applied.result)
     elif not request.dry_run and summary.refused < summary.moves:
         print_result(applied.result, audience.page())
     if applied.result.metadata.interrupted:
-        return _INTERRUPTED
-    return _DONE if applied.is_kept else _FAILED
+        return INTERRUPTED
+    return DONE if applied.is_kept else FAILED
 
 
 def _can_ask(request: ApplyRequest) -> bool:
     """Whether a terminal can answer a question; not if the plan comes from standard input."""
-    return STDIN not in (request.plan, request.policy) and sys.stdin.isatty() and sys.stderr.isatty()
+    return STDIN not in (request.plan, request.policy) and can_ask()

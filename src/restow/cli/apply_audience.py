@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from restow.cli.feedback import Terminal
-from restow.cli.streams import warn
+from restow.cli.terminal import Terminal, agrees, warn
 from restow.daemon.background import end_at_last
-from restow.executing.ledger import ELSEWHERE
-from restow.executing.outcomes import (
+from restow.executing.history import ELSEWHERE
+from restow.executing.task import (
     Blocked,
     Cleared,
     Dropped,
@@ -27,8 +26,8 @@ from restow.executing.outcomes import (
     Unready,
     Unverified,
 )
+from restow.plain_text import public_line
 from restow.policies.codes import OutcomeCode
-from restow.redaction import public_line
 from restow.reporting.apply_table import print_promise
 from restow.reporting.terminal import console
 from restow.reporting.wording import counted
@@ -58,7 +57,7 @@ class TerminalAudience(Terminal):
 
     async def agrees(self, moves: int) -> bool:
         """Ask at the terminal; no answer is a no."""
-        return not self._asks or await asyncio.to_thread(_agrees, moves)
+        return not self._asks or await asyncio.to_thread(agrees, f"Carry out {counted(moves, 'move')}?")
 
     @contextmanager
     def watching(self, application: Application, log: Log) -> Iterator[Callable[[Outcome], None]]:
@@ -66,12 +65,6 @@ class TerminalAudience(Terminal):
         _end_early_on_signals(application, log)
         with _outcomes(len(application.ledger.open)) as show:
             yield show
-
-
-def _agrees(moves: int) -> bool:
-    sys.stderr.write(f"\nCarry out {counted(moves, 'move')}? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _end_early_on_signals(application: Application, log: Log) -> None:
@@ -133,13 +126,13 @@ def _said(outcome: Outcome) -> str:
         case Settled():
             said = "is replaced, and its replacement is ready"
         case Cleared():
-            said = "is cleared away"
+            said = "is deleted"
         case Dropped(_, message, code):
             said = f"was not evicted: {message}" if code != OutcomeCode.REPLANNED else ""
         case Blocked(_, message) | Failed(_, message):
             said = f"was not evicted: {message}"
         case Requested():
-            said = "is evicted by somebody else later"
+            said = "is marked, so that another component evicts it"
         case Unready(_, message) | Missing(_, message) | Unverified(_, message):
             said = f"was evicted, but {message}"
     return said

@@ -18,6 +18,7 @@ from restow.cli.options import (
     TableOrJson,
     Verbosity,
 )
+from restow.cli.terminal import Terminal, write_bytes, write_json
 from restow.policies.codes import Placement, SteeringMode
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from restow.cli.feedback import Terminal
-    from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
+    from restow.explaining.explanation import NodeExplanation, PodExplanation
     from restow.scheduler.explanation import QueueExplanation
 
 app = App(
@@ -95,11 +95,9 @@ def pod(
     each stage of the plan decides, and the smallest change that would let the pod move.
     """
     from restow.application.clusters import ClusterSource
-    from restow.application.explaining import explained_pod
-    from restow.application.plan_context import PlanRequest
-    from restow.cli.feedback import Terminal
+    from restow.application.planning import PlanRequest, explained_pod
     from restow.policies.fallbacks import Fallbacks
-    from restow.reporting.explain_pod import pod_sections
+    from restow.reporting.explain_table import pod_sections
 
     where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
@@ -130,11 +128,9 @@ def node(
     on it are refused.
     """
     from restow.application.clusters import ClusterSource
-    from restow.application.explaining import explained_node
-    from restow.application.plan_context import PlanRequest
-    from restow.cli.feedback import Terminal
+    from restow.application.planning import PlanRequest, explained_node
     from restow.policies.fallbacks import Fallbacks
-    from restow.reporting.explain_node import node_sections
+    from restow.reporting.explain_table import node_sections
 
     where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
@@ -149,13 +145,10 @@ def _print(
     feedback: Terminal,
     verbosity: int,
 ) -> None:
-    from restow.cli.output import write_bytes
     from restow.reporting.json import render_explanation
-    from restow.reporting.table import print_sections
-    from restow.reporting.terminal import console
+    from restow.reporting.terminal import console, print_sections
 
-    if verbosity:
-        feedback.warn(feedback.timings.lines())
+    feedback.warn_of_timings(verbosity)
     if output == "json":
         write_bytes(render_explanation(explanation))
         return
@@ -187,14 +180,11 @@ def scheduling(
 
 
 def _print_scheduling(explanation: QueueExplanation, url: str, output: str) -> None:
-    from restow.cli.output import write_bytes
-    from restow.reporting.explain_scheduling import scheduling_sections
-    from restow.reporting.json import indented_json
-    from restow.reporting.table import print_sections
-    from restow.reporting.terminal import console
+    from restow.reporting.schedule_explanation import scheduling_sections
+    from restow.reporting.terminal import console, print_sections
 
     if output == "json":
-        write_bytes(indented_json(explanation) + b"\n")
+        write_json(explanation)
         return
     page = console()
     print_sections(scheduling_sections(explanation, url.rstrip("/"), page.width), page)

@@ -10,17 +10,15 @@ from typing import Final
 from msgspec import Struct
 from rich.text import Text
 
-from restow.application.findings import CheckedFiles
-from restow.cli.output import write_bytes
+from restow.application.policies import CheckedFiles
+from restow.cli.terminal import UNUSABLE, write_json
 from restow.descheduling.plan import API_VERSION
 from restow.documents.findings import Finding, Severity
 from restow.errors import first_problems
 from restow.plain_text import printable
-from restow.reporting.json import indented_json
 from restow.reporting.terminal import console
 from restow.reporting.wording import counted
 
-UNUSABLE: Final = 2
 _COLOURS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "note": "dim"}
 _NARROWEST: Final = 30
 
@@ -56,7 +54,7 @@ def strict_exit_status(checked: CheckedFiles) -> int:
 def write(checked: CheckedFiles, output: str, kind: str, lines: Callable[[CheckedFiles, int], Iterator[Text]]) -> None:
     """Write the findings to stdout as a document of this kind, or else the lines made of them for this width."""
     if output == "json":
-        write_bytes(indented_json(_document(checked, kind)) + b"\n")
+        write_json(_document(checked, kind))
         return
     page = console()
     page.print(*lines(checked, page.width), sep="\n", soft_wrap=True, highlight=False)

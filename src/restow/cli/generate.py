@@ -5,19 +5,22 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import App, Parameter, validators
 
 from restow.cli.options import Verbosity
-from restow.errors import InputError
+from restow.cli.terminal import timed
 
-EXAMPLES = """Examples:
+_EXAMPLES = """Examples:
   restow generate | restow plan -f -
   restow generate --nodes 5000 --pods 150000 --seed 7 > cluster.json
   restow generate --usage 24h > measured.json
   restow generate --profile low-utilization --policy > policy.yaml
 """
 
+app = App(name="generate", help_epilogue=_EXAMPLES, sort_key=9)
 
+
+@app.default
 def generate(
     *,
     nodes: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=1), help="Number of nodes.")] = 30,
@@ -33,7 +36,7 @@ def generate(
     ] = False,
     usage: Annotated[
         str | None,
-        Parameter(metavar="DURATION", help="Also generate what the nodes used for so long, such as 24h."),
+        Parameter(metavar="DURATION", help="Also generate the nodes' usage of the last DURATION, such as 24h."),
     ] = None,
     verbose: Verbosity = 0,
 ) -> None:
@@ -41,23 +44,13 @@ def generate(
 
     The output has the form of kubectl get -o json. The same arguments always give the same bytes.
     """
-    from restow.cli.feedback import timed
-    from restow.sources.synthetic import generate as generate_objects
-    from restow.sources.synthetic import policy_for, profiles, write_list
+    from restow.application.generating import GenerateRequest
+    from restow.sources.synthetic import write_list
 
-    known = profiles()
-    if profile not in known:
-        listed = (f"  {name:<28} {each.description}" for name, each in known.items())
-        raise InputError(f"--profile: there is no profile {profile}; choose one of:", *listed)
+    request = GenerateRequest(profile, nodes, pods, seed, usage)
     if policy:
-        sys.stdout.write(policy_for(profile))
+        sys.stdout.write(request.policy())
         return
-    objects = generate_objects(profile, nodes, pods, seed)
-    if usage is not None:
-        from restow.application.usage_range import usage_seconds, usage_step
-        from restow.sources.synthetic.usage import with_usage
-
-        seconds = usage_seconds(usage)
-        objects = with_usage(objects, seconds, usage_step(seconds), seed)
+    objects = request.objects()
     with timed("generate", verbose):
         write_list(objects, sys.stdout.buffer)

@@ -17,10 +17,9 @@ from pathlib import Path
 from types import FrameType
 
 import restow
-from restow.cli.streams import degrade_gracefully, warn, warn_of_libraries
+from restow.cli.terminal import FAILED, INTERRUPTED, UNUSABLE, degrade_gracefully, warn, warn_of_libraries
 from restow.errors import InputError, problem_lines
 
-FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
 _SHOW_CURSOR = b"\x1b[?25h\n"
 
 #: The smallest -v that shows a traceback.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
 from restow.cli import options as option
-from restow.cli.election_flags import LeaseDuration, RenewDeadline, RetryPeriod
-from restow.cli.flag_values import duration
-from restow.cli.options import LOGS, PATHS, SERVER, Context, Kubeconfig, TableOrJson, Verbosity
-from restow.cli.server_flags import ServerPort
+from restow.cli.daemon_flags import ElectionFlags, LeaseDuration, LoggingFormat, RenewDeadline, RetryPeriod, ServerPort
+from restow.cli.go_flags import duration
+from restow.cli.options import LOGS, PATHS, SERVER, Context, Kubeconfig, TableOrJson, Verbosity, Yes
+from restow.cli.terminal import Terminal, timed, write
 from restow.kube.duration import SECOND
 
 _DAEMON = """Examples:
@@ -65,19 +65,15 @@ _NoPsi = Annotated[
         help=_PSI,
     ),
 ]
-_Format = Annotated[Literal["text", "json"], option.value(LOGS, "FORM", "text or json.")]
 _LogVerbosity = Annotated[int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help=_V)]
 
-UNINSTALL = """Examples:
+_UNINSTALL = """Examples:
   restow operator uninstall
   restow operator uninstall --context production
   restow operator uninstall --yes -o json > removed.json
 """
 
 _OfOperator = Annotated[str, Parameter(metavar="NAMESPACE", help="Namespace of the operator; it is deleted too.")]
-_Yes = Annotated[
-    bool, Parameter(name=["-y", "--yes"], show_default=False, help="Do not ask; required without a terminal.")
-]
 
 
 _Timeout = Annotated[
@@ -85,7 +81,7 @@ _Timeout = Annotated[
     option.time_span(Group("Waiting", sort_key=1), "How long each step may take before the next one begins.", duration),
 ]
 
-SOFT_TAINTER = """Examples:
+_SOFT_TAINTER = """Examples:
   restow operator soft-tainter --policy-config-file policy.yaml
   restow operator soft-tainter --policy-config-file policy.yaml \\
     --kubeconfig ~/.kube/config --secure-port 0
@@ -110,11 +106,11 @@ def operate(
     soft_tainter_image: _TainterImage = "",
     prometheus_url: _PrometheusURL = "",
     experimental_disable_psi_check: _NoPsi = False,
-    leader_elect_lease_duration: LeaseDuration = 137 * SECOND,
-    leader_elect_renew_deadline: RenewDeadline = 107 * SECOND,
-    leader_elect_retry_period: RetryPeriod = 26 * SECOND,
+    leader_elect_lease_duration: LeaseDuration = ElectionFlags.leader_elect_lease_duration,
+    leader_elect_renew_deadline: RenewDeadline = ElectionFlags.leader_elect_renew_deadline,
+    leader_elect_retry_period: RetryPeriod = ElectionFlags.leader_elect_retry_period,
     secure_port: ServerPort = 8443,
-    logging_format: _Format = "text",
+    logging_format: LoggingFormat = "text",
     verbose: _LogVerbosity = 2,
 ) -> int:
     """Deploy restow as a KubeDescheduler describes, and keep it up to date, until stopped.
@@ -122,13 +118,20 @@ def operate(
     Works in a pod, or outside of the cluster with --kubeconfig. Needs the extra restow[operator]. One replica works at a
     time, under a lease in its namespace.
     """
-    from restow.cli.operating import Operating, pressure_metrics, run_operator
+    from restow.cli.operating import pressure_metrics, run_operator
     from restow.operator.facts import Installation
 
     timing = (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
     has_psi = None if experimental_disable_psi_check else pressure_metrics(kubeconfig)
     installation = Installation(image, namespace, prometheus_url, soft_tainter_image, has_psi)
-    return run_operator(Operating(kubeconfig, installation, timing, secure_port, logging_format, verbose))
+    return run_operator(
+        installation,
+        timing,
+        kubeconfig=kubeconfig,
+        port=secure_port,
+        logging_format=logging_format,
+        verbosity=verbose,
+    )
 
 
 @app.command(help_epilogue=_EXAMPLES, sort_key=1)
@@ -149,8 +152,6 @@ def render(
     stderr. The exit status is 2 for a resource from which nothing follows.
     """
     from restow.application.kubedescheduler import RenderRequest, objects_of
-    from restow.cli.feedback import Terminal, timed
-    from restow.cli.output import write
 
     with timed("render", verbose):
         images = (image, soft_tainter_image)
@@ -158,10 +159,11 @@ def render(
         write("---\n".join(objects_of(request, Terminal())))
 
 
+@app.command(help_epilogue=_UNINSTALL, sort_key=3)
 def uninstall(
     *,
     namespace: _OfOperator = "openshift-kube-descheduler-operator",
-    yes: _Yes = False,
+    yes: Yes = False,
     timeout: _Timeout = 120 * SECOND,
     output: TableOrJson = "table",
     kubeconfig: Kubeconfig = None,
@@ -174,22 +176,22 @@ def uninstall(
     off nodes and removes its objects; what it leaves is removed after it. At the end all is looked for again: the exit
     status is 1 if something is left, 130 after Ctrl-C. The command can be repeated. It needs an administrator's rights.
     """
-    from restow.application.operator_removal import RemovalRequest
-    from restow.cli.feedback import timed
-    from restow.cli.uninstalling import uninstall_operator
+    from restow.application.removing import RemovalRequest
+    from restow.cli.operating import uninstall_operator
 
     request = RemovalRequest(namespace, timeout / SECOND, kubeconfig, context)
     with timed("uninstall", verbose):
         return uninstall_operator(request, output, yes=yes)
 
 
+@app.command(help_epilogue=_SOFT_TAINTER, sort_key=2)
 def soft_tainter(
     *,
     policy_config_file: _Policy,
     kubeconfig: Kubeconfig = None,
     namespace: _OfKubeDescheduler = "openshift-kube-descheduler-operator",
     secure_port: _TainterPort = 6060,
-    logging_format: _Format = "text",
+    logging_format: LoggingFormat = "text",
     verbose: _TainterVerbosity = 2,
 ) -> int:
     """Put soft taints on overutilized nodes, until stopped. The operator starts it.
@@ -198,8 +200,13 @@ def soft_tainter(
     taints stay as they are. They are taken off while the KubeDescheduler is in Predictive mode, lists no KubeVirt profile,
     or does not exist.
     """
-    from restow.cli.operating import TaintingRequest, keep_tainting
+    from restow.cli.operating import keep_tainting
 
     return keep_tainting(
-        TaintingRequest(policy_config_file, kubeconfig, namespace, secure_port, logging_format, verbose)
+        policy_config_file,
+        kubeconfig=kubeconfig,
+        namespace=namespace,
+        port=secure_port,
+        logging_format=logging_format,
+        verbosity=verbose,
     )

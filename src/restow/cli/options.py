@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token
@@ -110,6 +111,24 @@ Verbosity = Annotated[
         help="1 prints how long each phase took to stderr; 2 adds the traceback of an unexpected error.",
         show_default=False,
     ),
+]
+
+
+@dataclass(slots=True, frozen=True)
+class Ignored:
+    """Stands in the declaration of a flag that is accepted for the sake of existing command lines, and has no effect."""
+
+    why: str
+
+
+KUBECONFIG_OF_A_DAEMON = (
+    "Kubeconfig for the API server. Default: KUBECONFIG, ~/.kube/config or the pod's service account."
+)
+PROMETHEUS_URL = "Prometheus, such as http://prometheus:9090; user and password may stand in front of the host."
+PROMETHEUS_TOKEN = "File with a bearer token for Prometheus, such as that of a service account."  # noqa: S105
+PROMETHEUS_AUTHORITIES = "File with the certificates of the authorities that a https:// Prometheus is checked against."
+Yes = Annotated[
+    bool, Parameter(name=["-y", "--yes"], show_default=False, help="Do not ask; required without a terminal.")
 ]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
-from cyclopts import Parameter, validators
+from cyclopts import App, Parameter, validators
 
+from restow.cli.help_pages import PlainPages
 from restow.cli.options import (
     PATHS,
     Context,
@@ -19,17 +20,22 @@ from restow.cli.options import (
     Verbosity,
     WithTimings,
 )
+from restow.cli.terminal import DONE, FAILED, Terminal, write, write_result
 from restow.policies.codes import Placement, SteeringMode
 
 if TYPE_CHECKING:
-    from restow.application.plan_context import PlanRequest
+    from restow.application.goals import GoalRequest
+    from restow.application.planning import PlanRequest
 
+#: The exit status of a plan with moves, with --exit-code.
+MOVES: Final = 3
 #: These forms show the notes; it is not known of others whether they do, so their notes go to stderr.
-_FOR_PEOPLE: Final = ("table", "wide", "html")
+_FOR_PEOPLE: Final = ("table", "wide", "html", "markdown")
 #: Who reads these forms sees stderr too.
 _ON_A_TERMINAL: Final = ("table", "wide")
+_CURVE_FORMS: Final = ("table", "json", "html")
 
-EXAMPLES = """Examples:
+_EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml
   restow plan --context staging --policy-config-file policy.yaml -o wide
   restow plan -f cluster.json --policy-config-file policy.yaml
@@ -37,12 +43,20 @@ EXAMPLES = """Examples:
   restow plan -f cluster.json --steering nominate
   restow plan -f cluster.json --steering fence
   restow plan -f dumps/ -o html > plan.html
+  restow plan -f cluster.json --goal balance --budget 300
+  restow plan -f cluster.json --goal balance --curve -o html > curve.html
+  restow plan --goal pack --free karpenter.sh/nodepool=spot
+  restow plan --goal pack --prices prices.yaml
+  restow plan --goal spread
+  restow plan --goal room --for team-a/trainer-0
+  restow plan --goal room --for '4 nvidia.com/gpu'
   restow plan -f cluster.json --placement upstream
+  restow plan -f cluster.json -o markdown --exit-code
   restow plan -f cluster.json --kubedescheduler kubedescheduler.yaml
   restow plan -f cluster.json -o json --now 2026-11-21T00:00:00Z | jq .summary
 """
 
-_FORM = "table, wide (everything), json, yaml, html, or a form that an installed package adds."
+_FORM = "table, wide (everything), json, yaml, html, markdown (for a pull request), or a form that an installed package adds."
 _HOW = (
     "prove (the default, unless the policy sets it) moves a pod only where kube-scheduler's rules place its "
     "replacement; upstream decides as the Kubernetes Descheduler does."
@@ -53,6 +67,19 @@ _STEER = (
     "where that says auto, none."
 )
 _KUBE = "KubeDescheduler (operator.openshift.io/v1), or - for standard input: plan as its operator would, in place of a policy."
+_GOAL = (
+    "Plan the moves that together do most for one goal, steered, in place of a policy: balance (evenly full nodes), pack "
+    "(fewer nodes in use), spread (topology spread constraints that are kept), room (places for pending pods), a goal that an installed package adds, or several: in order (pack,balance), or by weights (pack:3+balance)."
+)
+_BUDGET = "With --goal: make at most N moves."
+_FREE = "With --goal pack: empty only nodes with these labels."
+_PRICES = "With --goal pack: what nodes cost, a list 'prices' of entries with nodes (labels) and price, or - for standard input."
+_FOR = "With --goal room: NAMESPACE/NAME of a pending pod, all (the default), or what a pod would request, such as '4 nvidia.com/gpu, 16 cpu'. Repeatable."
+_CURVE = (
+    "With --goal: what more moves are worth. Plans with several budgets up to --budget, or to all moves that are worth it, as "
+    "table, json or html."
+)
+_STATUS = "Exit with status 3 if the plan has moves."
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
 
@@ -64,7 +91,7 @@ def _is_a_form(_type: object, name: str) -> None:
         raise ValueError(f"Choose from: {', '.join(known)}.")
 
 
-def added_forms() -> str:
+def _added_forms() -> str:
     """What the help of -o says beyond what is always so: the forms of installed packages."""
     from restow.reporting.forms import installed_names
 
@@ -72,10 +99,22 @@ def added_forms() -> str:
     return f"Installed: {', '.join(names)}." if names else ""
 
 
+app = App(
+    name="plan",
+    help_epilogue=_EXAMPLES,
+    help_formatter=PlainPages({"--output": _added_forms}),
+    sort_key=1,
+)
 _Output = Annotated[str, Parameter(name=["-o", "--output"], metavar="FORM", validator=_is_a_form, help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
 _Steering = Annotated[SteeringMode | None, Parameter(metavar="HOW", help=_STEER)]
 _KubeDescheduler = Annotated[str | None, PATHS, Parameter(name="--kubedescheduler", metavar="FILE", help=_KUBE)]
+_Goal = Annotated[str | None, Parameter(metavar="NAME", help=_GOAL)]
+_Budget = Annotated[int | None, Parameter(metavar="N", validator=validators.Number(gte=0), help=_BUDGET)]
+_Free = Annotated[str, Parameter(metavar="LABELS", show_default=False, help=_FREE)]
+_Prices = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_PRICES)]
+_For = Annotated[list[str] | None, Parameter(name="--for", metavar="POD", negative=(), help=_FOR)]
+_Curve = Annotated[bool, Parameter(name="--curve", negative=(), show_default=False, help=_CURVE)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[
     int | None,
@@ -83,13 +122,21 @@ _Limit = Annotated[
         metavar="N", validator=validators.Number(gte=0), help=f"Evict at most N pods per node (0: no limit), {_OLD}"
     ),
 ]
+_ExitCode = Annotated[bool, Parameter(negative=(), show_default=False, help=_STATUS)]
 _LocalStorage = Annotated[bool, Parameter(show_default=False, help=f"Also evict pods with local storage, {_OLD}")]
 
 
+@app.default
 def plan(
     *,
     filename: Filename = None,
     policy_config_file: PolicyConfigFile = None,
+    goal: _Goal = None,
+    budget: _Budget = None,
+    free: _Free = "",
+    prices: _Prices = None,
+    for_: _For = None,
+    curve: _Curve = False,
     kubedescheduler: _KubeDescheduler = None,
     output: _Output = "table",
     placement: _Placement = None,
@@ -102,6 +149,7 @@ def plan(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     no_size_limit: NoSizeLimit = False,
+    exit_code: _ExitCode = False,
     timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> int:
@@ -122,15 +170,18 @@ def plan(
       kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities; \
       kubectl get --raw /apis/storage.k8s.io/v1/volumeattachments) > cluster.json
 
-    The exit status is 0 for every plan, even without moves, and 1 if a strategy could not run.
+    The exit status is 0 for every plan, even without moves, and 1 if a strategy could not run. With --exit-code it is 3
+    if the plan has moves.
     """
     from restow.application.clusters import ClusterSource
-    from restow.application.plan_context import PlanRequest
+    from restow.application.goals import GoalRequest, policy_or_goal
+    from restow.application.planning import PlanRequest
     from restow.policies.fallbacks import Fallbacks
 
+    asked = GoalRequest(goal, budget, free, tuple(for_ or ()), prices)
     request = PlanRequest(
         where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
-        policy=policy_config_file,
+        policy=policy_config_file if curve else policy_or_goal(policy_config_file, asked),
         placement=placement,
         steering=steering,
         configuration=scheduler_config,
@@ -138,18 +189,28 @@ def plan(
         fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
         kubedescheduler=kubedescheduler,
     )
-    return _print(request, output, timings=timings, verbosity=verbose)
+    if curve:
+        return _print_curve(request, asked, output)
+    return _print(request, output, timings=timings, verbosity=verbose, exit_code=exit_code)
 
 
-def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int) -> int:
-    """Make the plan and write it; returns the exit status: 1 if a strategy could not run."""
+def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
+    from restow.application.curves import curve
+    from restow.errors import InputError
+    from restow.reporting.curve_table import print_curve
+
+    if output not in _CURVE_FORMS:
+        raise InputError(f"-o {output}: a curve is shown as {', '.join(_CURVE_FORMS)}")
+    write_result(curve(request, goal, Terminal()), output, print_curve, "restow.reporting.html.curve")
+    return 0
+
+
+def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int, exit_code: bool) -> int:
+    """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for moves if that is asked for."""
     from restow.application.planning import make, steering_note, with_timings
     from restow.application.policies import policy_view
-    from restow.cli.feedback import Terminal
-    from restow.cli.output import write
-    from restow.descheduling.planning import node_loads
-    from restow.reporting.forms import form_named
-    from restow.reporting.report import Report
+    from restow.proving.planning import node_loads
+    from restow.reporting.forms import Report, form_named
 
     write_as, feedback = form_named(output), Terminal()
     planned = make(request, feedback)
@@ -161,10 +222,11 @@ def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int) 
         feedback.warn(notes)
     elif request.steering is None:
         notes += steering_note(planned, feedback)
-    if verbosity:
-        feedback.warn(feedback.timings.lines())
+    feedback.warn_of_timings(verbosity)
     if output not in _ON_A_TERMINAL:
         notes += planned.missing
     loads, view = partial(node_loads, planned.cycle), policy_view(planned.context.policy)
     write(write_as(Report(plan, loads, origin, view, notes)))
-    return int(bool(plan.problems))
+    if plan.problems:
+        return FAILED
+    return MOVES if exit_code and plan.moves else DONE

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from restow.cli.feedback import timed
 from restow.cli.options import PATHS, TableOrJson, Verbosity
+from restow.cli.terminal import timed, warn
 
 app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 
@@ -43,7 +43,7 @@ def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 
     comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if every file
     is valid, otherwise 2.
     """
-    from restow.application.findings import validate_policies
+    from restow.application.policies import validate_policies
     from restow.cli import file_findings
 
     with timed("validate", verbose):
@@ -66,13 +66,26 @@ def lint(*files: _File, strict: _Strict = False, output: TableOrJson = "table", 
     Errors are what restow policy validate reports, warnings what does not do what it says, notes what is seldom intended.
     Exit status: 2 if there are errors, with --strict 1 if there are warnings, otherwise 0.
     """
-    from restow.application.findings import lint_policies
+    from restow.application.policies import lint_policies
     from restow.cli import file_findings
 
     with timed("lint", verbose):
         found = lint_policies(files)
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
     return file_findings.strict_exit_status(found) if strict else file_findings.exit_status(found)
+
+
+_DEFAULT = """Examples:
+  restow policy default > policy.yaml
+"""
+
+
+@app.command(help_epilogue=_DEFAULT, sort_key=4)
+def default() -> None:
+    """Write the policy that restow plan goes by where none is named."""
+    from restow.application.policies import bundled_text
+
+    sys.stdout.write(bundled_text().decode())
 
 
 _CONVERT = """Examples:
@@ -89,7 +102,6 @@ def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
     stderr.
     """
     from restow.application.policies import converted_policy
-    from restow.cli.streams import warn
     from restow.errors import problem_lines
 
     with timed("convert", verbose):

@@ -1,37 +1,159 @@
-"""``restow pressure``: what nodes are really used for, and which of them new pods should rather avoid."""
+"""``restow pressure``: what nodes are really used for, and which of them new pods should rather avoid.
+
+The daemon has the flags of a dynamic scheduler in their short spelling, and those of every daemon. ``check`` tries a rule file and
+writes nothing; ``push`` measures a node's memory.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from cyclopts import App, Parameter
+import cyclopts
+from cyclopts import App, Group, Parameter
 
-from restow.cli.flag_values import duration
-from restow.cli.options import PATHS, Context, TableOrJson, Verbosity
-from restow.cli.pressure_flags import (
-    Authorities,
-    Certificate,
-    Headers,
-    Key,
-    Kubeconfig,
-    Label,
-    PressureFlags,
-    Rules,
-    Share,
-    Token,
-    Url,
-)
+from restow.cli import options
+from restow.cli.daemon_flags import ElectionFlags, LoggingFormat
+from restow.cli.go_flags import duration
+from restow.cli.options import ELECTION, LOGS, PATHS, Context, FlagError, TableOrJson, Verbosity
+from restow.cli.terminal import Terminal, timed, warn, write_json
 from restow.errors import InputError
-from restow.kube.duration import SECOND
+from restow.kube.duration import MINUTE, SECOND, format_duration
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-    from restow.cli.feedback import Terminal
-    from restow.pressure.checking import PressureCheck
     from restow.pressure.pushing import Gateway
+    from restow.pressure.situation import PressureCheck
+
+
+RULES = Group("Rules and marks", sort_key=1)
+PROMETHEUS = Group("Prometheus", sort_key=2)
+API_SERVER = Group("API server", sort_key=3)
+PAGES = Group("Pages", sort_key=5)
+
+_RULES_HELP = "Rule file: the queries and their thresholds."
+_CERTIFICATE_HELP = "Our own certificate, for a https:// Prometheus that asks for one."
+_HEADER_HELP = "A header for Prometheus, such as 'X-Scope-OrgID: team-a'. Repeatable."
+_LABEL_HELP = "Label of a node under pressure; a taint has the same key and value."
+_SHARE_HELP = "Share of all nodes that one rule may mark; one that would mark more marks none."
+_KUBECONFIG_HELP = "Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config or the pod's service account."
+
+Rules = Annotated[str, PATHS, Parameter(name=["-r", "--rules"], metavar="FILE", help=_RULES_HELP)]
+Url = Annotated[str, Parameter(name=["--prometheus-url", "-prom"], metavar="URL", help=options.PROMETHEUS_URL)]
+Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=options.PROMETHEUS_TOKEN)]
+Authorities = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=options.PROMETHEUS_AUTHORITIES)]
+Certificate = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_CERTIFICATE_HELP)]
+Key = Annotated[str | None, PATHS, Parameter(metavar="FILE", help="The key of that certificate.")]
+Headers = Annotated[
+    list[str] | None, Parameter(name="--prometheus-header", metavar="HEADER", help=_HEADER_HELP, negative=())
+]
+Label = Annotated[str, Parameter(metavar="KEY=VALUE", help=_LABEL_HELP)]
+Share = Annotated[float, Parameter(metavar="SHARE", help=_SHARE_HELP)]
+Kubeconfig = Annotated[
+    str | None, PATHS, Parameter(name=["--kubeconfig", "-kubeconfig"], metavar="FILE", help=_KUBECONFIG_HELP)
+]
+
+
+def _nanoseconds(text: str) -> int:
+    """Nanoseconds of a duration, or of a number of seconds."""
+    return duration(f"{text}s" if text.replace(".", "", 1).isdigit() else text)
+
+
+def _time_span(name: str | list[str], meaning: str) -> Parameter:
+    def read(_: object, tokens: tuple[cyclopts.Token, ...]) -> int:
+        text = tokens[-1].value
+        try:
+            return _nanoseconds(text)
+        except ValueError as error:
+            raise FlagError(f'invalid argument "{text}" for "{tokens[-1].keyword}" flag: {error}') from error
+
+    return Parameter(
+        name=name,
+        group=RULES,
+        metavar="DURATION",
+        help=meaning,
+        n_tokens=1,
+        converter=read,
+        show_default=format_duration,
+        allow_leading_hyphen=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PressureFlags(ElectionFlags):
+    """What a daemon was started with; durations are nanoseconds."""
+
+    rules: Annotated[Rules, Parameter(group=RULES)]
+    prometheus_url: Annotated[Url, Parameter(group=PROMETHEUS)]
+    interval: Annotated[int, _time_span(["-s", "--interval"], "Time between two rounds of queries; 10 is 10s.")] = (
+        10 * SECOND
+    )
+    grace_period: Annotated[
+        int, _time_span("--grace-period", "How long marks stay where a node has no value any more.")
+    ] = 5 * MINUTE
+    after_grace: Annotated[
+        Literal["clear", "stay"],
+        Parameter(group=RULES, metavar="WHAT", help="What to do with marks then: clear or stay."),
+    ] = "clear"
+    label: Annotated[Label, Parameter(group=RULES)] = "status=presure"
+    max_share: Annotated[Share, Parameter(group=RULES)] = 0.5
+    dry_run: Annotated[bool, Parameter(group=RULES, show_default=False, help="Judge and log, but write nothing.")] = (
+        False
+    )
+    prometheus_token_file: Annotated[Token, Parameter(group=PROMETHEUS)] = None
+    prometheus_ca_file: Annotated[Authorities, Parameter(group=PROMETHEUS)] = None
+    prometheus_cert_file: Annotated[Certificate, Parameter(group=PROMETHEUS)] = None
+    prometheus_key_file: Annotated[Key, Parameter(group=PROMETHEUS)] = None
+    prometheus_header: Annotated[Headers, Parameter(group=PROMETHEUS)] = None
+    kubeconfig: Annotated[Kubeconfig, Parameter(group=API_SERVER)] = None
+    leader_elect_resource_name: Annotated[str, options.value(ELECTION, "NAME", "Name of the lease.")] = (
+        "restow-pressure"
+    )
+    listen: Annotated[
+        str,
+        Parameter(
+            name=["--listen", "-webaddr"],
+            group=PAGES,
+            metavar="ADDRESS",
+            help="Address of the pages, such as :9000 or 127.0.0.1:9000; empty for none.",
+        ),
+    ] = ":9000"
+    tls_cert_file: Annotated[
+        str | None,
+        PATHS,
+        Parameter(group=PAGES, metavar="FILE", help="Certificate chain of the pages. Default: plain HTTP."),
+    ] = None
+    tls_private_key_file: Annotated[
+        str | None, PATHS, Parameter(group=PAGES, metavar="FILE", help="Private key of that certificate.")
+    ] = None
+    logging_format: LoggingFormat = "text"
+    v: Annotated[int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="Log verbosity, 0 to 4.")] = 0
+
+
+#: The short spellings, which Go's flags take with one hyphen or two, and with or without an equals sign.
+_SHORT: Final = {
+    "prom": "--prometheus-url",
+    "kubeconfig": "--kubeconfig",
+    "r": "--rules",
+    "s": "--interval",
+    "webaddr": "--listen",
+}
+
+
+def canonical(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments after ``pressure`` with the long spelling of each option."""
+    return [_long(each) for each in arguments]
+
+
+def _long(argument: str) -> str:
+    name, equals, value = argument.partition("=")
+    known = _SHORT.get(name.lstrip("-")) if name.startswith("-") and not name.startswith("---") else None
+    return f"{known}{equals}{value}" if known is not None else argument
+
 
 _RUN = """Examples:
   restow pressure -r rule.yaml --prometheus-url http://prometheus:9090 --dry-run
@@ -90,7 +212,6 @@ def check(
     or name its instance label has, with or without a port. Nodes of the control plane are left out.
     """
     from restow.application.pressure import PressureCheckRequest, PrometheusAccess, check_rules
-    from restow.cli.feedback import Terminal, timed
 
     feedback = Terminal()
     access = PrometheusAccess(
@@ -107,14 +228,12 @@ def check(
 
 
 def _print_check(found: PressureCheck, output: str, feedback: Terminal) -> None:
-    from restow.cli.output import write_bytes
-    from restow.reporting.json import indented_json
     from restow.reporting.pressure_table import check_warnings, print_check
     from restow.reporting.terminal import console
 
     feedback.warn(check_warnings(found))
     if output == "json":
-        write_bytes(indented_json(found) + b"\n")
+        write_json(found)
     else:
         print_check(found, console())
 
@@ -168,7 +287,6 @@ def push(
     import socket
     from pathlib import Path
 
-    from restow.cli.feedback import timed
     from restow.pressure.pushing import METRIC, node_memory
 
     def available() -> int:
@@ -184,7 +302,6 @@ def push(
 
 def _push(gateway: Gateway, seconds: float | None, available: Callable[[], int]) -> None:
     """Push once, or every ``seconds`` until a signal stops it."""
-    from restow.cli.streams import warn
     from restow.pressure.pushing import keep_pushing
 
     if seconds is None:
@@ -197,8 +314,8 @@ def _push(gateway: Gateway, seconds: float | None, available: Callable[[], int])
 
 def _gateway_at(url: str | None, instance: str) -> Gateway:
     from restow.client.proxies import is_http, split_user
+    from restow.plain_text import without_secrets
     from restow.pressure.pushing import Gateway
-    from restow.redaction import without_secrets
 
     if not url:
         raise InputError("--gateway is missing: the URL of the Pushgateway, such as http://pushgateway:9091")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from restow.application.named_files import file_bytes, file_name
+from restow.application.files import file_bytes, file_name
 from restow.application.pressure import PrometheusAccess, mark_of, share_of
-from restow.cli.daemon_process import daemon_log, lease_of, run_daemon
-from restow.cli.election_flags import election_problems
-from restow.cli.pressure_flags import PressureFlags
+from restow.cli.daemon_process import HIGHEST_PORT, daemon_log, election_problems, lease_of, run_daemon
+from restow.daemon.connecting import ApiSettings
 from restow.daemon.logs import Log
-from restow.daemon.settings import ApiSettings
 from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
@@ -24,7 +22,8 @@ from restow.reporting.html.pressure import render_pressure
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
 
-_HIGHEST_PORT: Final = 65535
+if TYPE_CHECKING:
+    from restow.cli.pressure import PressureFlags
 
 
 def label_by_rules(flags: PressureFlags) -> int:
@@ -82,7 +81,7 @@ def _listening(flags: PressureFlags) -> Listening | None:
 def endpoint_of(text: str) -> ListenAddress:
     """Return where ``--listen`` means: ``:9000`` is port 9000 of every address."""
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT:
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > HIGHEST_PORT:
         raise InputError(f"--listen {excerpt(repr(text))} is no address such as :9000 or 127.0.0.1:9000")
     return ListenAddress(host.removeprefix("[").removesuffix("]") or _EVERY_ADDRESS, int(port), origin="--listen")
 

@@ -1,31 +1,30 @@
-"""``restow release``: takes every gate and every fence of steering off, after an accident."""
+"""``restow release``: takes every gate and every fence of steering off and ends surges, after an accident."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from restow.cli.options import Context, Kubeconfig, Verbosity
+from restow.cli.terminal import DONE, FAILED, timed, warn
 from restow.plain_text import printable
 
-if TYPE_CHECKING:
-    from restow.descheduler.release import Released
-
-_DONE, _FAILED = 0, 1
-
-EXAMPLES = """Examples:
+_EXAMPLES = """Examples:
   restow release
   restow release --context production
   restow release --namespace tools
 """
+
+app = App(name="release", help_epilogue=_EXAMPLES, sort_key=8)
 
 _Namespace = Annotated[
     str, Parameter(name=["-n", "--namespace"], metavar="NAME", help="Where the ConfigMap restow-steering is.")
 ]
 
 
+@app.default
 def release(
     *,
     namespace: _Namespace = "kube-system",
@@ -35,17 +34,18 @@ def release(
 ) -> int:
     """Remove restow's scheduling gates from all pods and its taints from all nodes, and gate no new pods.
 
-    A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
-    list and patch pods and nodes, and to patch the ConfigMap. The exit status is 1 if a pod is still gated or a node fenced.
-    """
-    import asyncio
+    Workloads to which restow has given one pod more than they are to have get their number of replicas back, and pods that
+    hold places for replacements are deleted.
 
-    from restow.cli.feedback import timed
-    from restow.cli.streams import warn
+    A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
+    list and patch pods and nodes, to list Deployments, ReplicaSets and Rollouts, and to patch the ConfigMap. The exit status is 1 if
+    a pod is still gated, a node fenced, or a workload has one pod more.
+    """
+    from restow.application.removing import release_steering
     from restow.reporting.wording import counted
 
     with timed("release", verbose):
-        released = asyncio.run(_release(namespace, kubeconfig, context))
+        released = release_steering(namespace, kubeconfig, context)
         lines = [
             released.entries,
             f"{counted(len(released.pods), 'pod')} released",
@@ -53,15 +53,12 @@ def release(
         ]
         if released.nodes:
             lines += [f"{counted(len(released.nodes), 'node')} open again", *(f"  {name}" for name in released.nodes)]
+        if released.places:
+            lines.append(f"{counted(len(released.places), 'place')} no longer held")
+            lines += [f"  {name}" for name in released.places]
+        if released.workloads:
+            lines.append(f"{counted(len(released.workloads), 'workload')} with as many pods as before")
+            lines += [f"  {name}" for name in released.workloads]
         sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
         warn(released.failures)
-        return _FAILED if released.failures else _DONE
-
-
-async def _release(namespace: str, kubeconfig: str | None, context: str | None) -> Released:
-    """Do it; InputError where no configuration leads to a cluster, else ClientError."""
-    from restow.client.connection import connect
-    from restow.descheduler.release import release_all
-
-    async with connect(kubeconfig, context) as api:
-        return await release_all(api, namespace)
+        return FAILED if released.failures else DONE

@@ -1,24 +1,79 @@
-"""From the flags of ``restow run`` to the settings of a descheduler, and to its exit status."""
+"""From the flags of ``restow run`` to the settings of a descheduler, and to its exit status.
+
+The Descheduler accepts some unusable values or crashes on them; restow prints a sentence and exits with status 2.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from restow.cli.daemon_process import daemon_log, https_settings, lease_of, run_daemon
-from restow.cli.flag_checks import check_flags, ignored_flags
-from restow.cli.flag_values import is_gate_open
-from restow.cli.run_flags import Flags
+from restow.cli.daemon_flags import ignored_flags
+from restow.cli.daemon_process import (
+    daemon_log,
+    election_problems,
+    https_settings,
+    lease_of,
+    refused,
+    run_daemon,
+    server_problems,
+)
+from restow.cli.go_flags import gates_of, is_gate_open
 from restow.daemon import log_lines
+from restow.daemon.connecting import ApiSettings
 from restow.daemon.logs import Log
-from restow.daemon.settings import ApiSettings
 from restow.descheduler.descheduler import Descheduler
 from restow.descheduler.settings import CycleSettings, PlanConfigMap, Settings, TracesSettings
-from restow.errors import problem_lines
-from restow.kube.duration import SECOND
+from restow.errors import InputError, problem_lines
+from restow.kube.duration import SECOND, format_duration
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+
+if TYPE_CHECKING:
+    from restow.cli.run import Flags
+
+#: A namespace and a name.
+_NAMED: Final = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
+_FORMATS: Final = ("text", "json")
+
+
+def check_flags(flags: Flags) -> None:
+    """Raise InputError with the first problem."""
+    for problem in _problems(flags):
+        raise InputError(problem)
+
+
+def _problems(flags: Flags) -> Iterator[str]:
+    yield from _general(flags)
+    yield from server_problems(flags)
+    if flags.leader_elect:
+        yield from _election(flags)
+
+
+def _general(flags: Flags) -> Iterator[str]:
+    if flags.logging_format not in _FORMATS:
+        yield f'--logging-format "{flags.logging_format}" is unknown; there are text and json'
+    if flags.descheduling_interval < 0:
+        yield f"--descheduling-interval {format_duration(flags.descheduling_interval)} is negative; 0 runs one cycle"
+    if flags.publish_plan and not _NAMED.fullmatch(flags.publish_plan):
+        yield f'--publish-plan "{flags.publish_plan}" does not name a ConfigMap: write NAMESPACE/NAME'
+    yield from refused("feature-gates", gates_of, flags.feature_gates)
+    if flags.client_connection_qps > 0 and flags.client_connection_burst <= 0:
+        yield (
+            "--client-connection-burst: burst is required to be greater than 0 when RateLimiter is not set and QPS is "
+            "set to greater than 0"
+        )
+    if (flags.max_pods_to_evict_per_node or 0) < 0:
+        yield f"--max-pods-to-evict-per-node {flags.max_pods_to_evict_per_node} is negative; 0 is no limit"
+
+
+def _election(flags: Flags) -> Iterator[str]:
+    if flags.descheduling_interval <= 0:
+        yield "--leader-elect: leaderElection must be used with deschedulingInterval (--descheduling-interval)"
+    yield from election_problems(flags)
 
 
 def deschedule(flags: Flags) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from restow.cli.options import (
     Context,
@@ -18,6 +18,7 @@ from restow.cli.options import (
     Verbosity,
     WithTimings,
 )
+from restow.cli.terminal import Terminal, write_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +26,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from restow.application.scheduling import ScheduleRequest, Scheduling
-    from restow.cli.feedback import Terminal
-    from restow.reporting.schedule_rows import ScheduledCluster
+    from restow.reporting.schedule_table import ScheduledCluster
     from restow.scheduling.loop.decision import SchedulingDecision
 
 Made = TypeVar("Made")
 
-EXAMPLES = """Examples:
+_EXAMPLES = """Examples:
   restow schedule
   restow schedule -f cluster.json
   restow schedule -f cluster.json --pod shop/web-7f-x2k
@@ -41,6 +41,8 @@ EXAMPLES = """Examples:
   restow schedule -f nodes.json -f pods.json.gz -o json --scores-for all
 """
 
+app = App(name="schedule", help_epilogue=_EXAMPLES, sort_key=3)
+
 _POD = "Explain only this pod. If it already has a node, it is scheduled as if it were pending."
 _SCORES = "Which pods get scores in JSON: needed, only those with several feasible nodes; all, those with at least one."
 
@@ -48,6 +50,7 @@ _Pod = Annotated[str | None, Parameter(metavar="NAMESPACE/NAME", help=_POD)]
 _ScoresFor = Annotated[Literal["all", "needed"], Parameter(metavar="WHICH", help=_SCORES)]
 
 
+@app.default
 def schedule(
     *,
     filename: Filename = None,
@@ -81,7 +84,6 @@ def schedule(
     """
     from restow.application.clusters import ClusterSource
     from restow.application.scheduling import ScheduleRequest, prepare
-    from restow.cli.feedback import Terminal
 
     where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
     request = ScheduleRequest(where, pod, scheduler_config, now)
@@ -109,7 +111,6 @@ class _Output:
         from msgspec import UNSET
 
         import restow
-        from restow.cli.output import write_pieces
         from restow.kube.timestamps import format_time
         from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, render_pod, render_result
 
@@ -121,8 +122,7 @@ class _Output:
         write_pieces(render_result(metadata, lines))
 
     def print_table(self) -> None:
-        from restow.reporting.schedule_rows import PodRow, pod_row
-        from restow.reporting.schedule_table import print_schedule
+        from restow.reporting.schedule_table import PodRow, pod_row, print_schedule
         from restow.reporting.terminal import console
 
         place, cluster = self._place(), self.scheduling.found.cluster
@@ -133,8 +133,7 @@ class _Output:
 
     def print_explanation(self) -> None:
         from restow.reporting.schedule_explanation import Aside, explanation, gated
-        from restow.reporting.table import print_sections
-        from restow.reporting.terminal import console
+        from restow.reporting.terminal import console, print_sections
 
         page, place, asked = console(), self._place(), self.scheduling
         cluster = asked.found.cluster
@@ -154,14 +153,13 @@ class _Output:
         for decision in self.scheduling.decisions(self.feedback):
             with self.feedback.timings.phase("report"):
                 made.append(make(decision))
-        if self.verbosity:
-            self.feedback.warn(self.feedback.timings.lines())
+        self.feedback.warn_of_timings(self.verbosity)
         return made
 
     def _place(self) -> ScheduledCluster:
-        from restow.application.named_files import file_name
-        from restow.reporting.schedule_rows import ScheduledCluster
-        from restow.scheduling.sampling.winners import feasible_to_find
+        from restow.application.files import file_name
+        from restow.reporting.schedule_table import ScheduledCluster
+        from restow.scheduling.sampling.landing_odds import feasible_to_find
 
         found, path = self.scheduling.found, self.request.configuration
         nodes, seconds = len(found.cluster.nodes), self.feedback.timings.seconds["load"]

@@ -1,29 +1,43 @@
-"""Combine the flags and the configuration file of ``restow scheduler``.
+"""From the flags and the configuration file of ``restow scheduler`` to its settings, and to its exit status.
 
-If they differ, a flag counts unless it has its default value. kube-scheduler's flags of leader election override its file
-too; the other flags are for use without a file.
+If both say something, a flag counts unless it has its default value. kube-scheduler's flags of leader election override its
+file too; the other flags are for use without a file.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
-from restow.cli.daemon_process import https_settings, lease_of
-from restow.cli.scheduler_flags import SchedulerFlags
-from restow.daemon.settings import ApiSettings
-from restow.errors import InputError
+from restow.application.policies import read_scheduler_config
+from restow.cli.daemon_flags import ignored_flags
+from restow.cli.daemon_process import (
+    HIGHEST_PORT,
+    daemon_log,
+    election_problems,
+    https_settings,
+    lease_of,
+    run_daemon,
+    server_problems,
+)
+from restow.daemon.connecting import ApiSettings
+from restow.errors import InputError, problem_lines
 from restow.kube.duration import SECOND, format_duration, parse_duration
-from restow.scheduler.configured import named_profiles, unsupported
-from restow.scheduler.process import ProcessSettings
-from restow.scheduler.settings import SchedulerSettings
+from restow.kube.excerpts import excerpt
+from restow.scheduler.process import ProcessSettings, RandomSettings, schedule_by_profiles, schedule_randomly
+from restow.scheduler.settings import SchedulerSettings, as_understood, cautions, named_profiles, unsupported
 from restow.scheduler.usage import usage_problems
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.configuration.wire import LeaderElection
-from restow.scheduling.queueing.backoff import BackoffSettings
+from restow.scheduling.queueing.queued_pods import BackoffSettings
 from restow.scheduling.queueing.scheduling_queue import QueueSettings
 
-_DEFAULTS: Final = SchedulerFlags()
+if TYPE_CHECKING:
+    from restow.cli.scheduler import SchedulerFlags
+
 #: Fields of ``leaderElection``; the flags of the same meaning have ``leader_elect_`` before them.
 _DURATIONS: Final = ("lease_duration", "renew_deadline", "retry_period")
 _NAMES: Final = ("resource_lock", "resource_name", "resource_namespace")
@@ -39,7 +53,8 @@ def with_file(flags: SchedulerFlags, configuration: SchedulerConfiguration) -> S
         found["kube_api_qps"] = connection.qps
     if connection.burst:
         found["kube_api_burst"] = connection.burst
-    unset = {name: value for name, value in found.items() if getattr(flags, name) == getattr(_DEFAULTS, name)}
+    defaults = type(flags)()
+    unset = {name: value for name, value in found.items() if getattr(flags, name) == getattr(defaults, name)}
     return replace(flags, **unset)
 
 
@@ -96,3 +111,58 @@ def shown_settings(flags: SchedulerFlags) -> dict[str, Any]:
         },
         "podMaxInUnschedulablePodsDuration": format_duration(flags.pod_max_in_unschedulable_pods_duration),
     }
+
+
+#: Names of schedulers that the API server takes, and that stand in a field selector as they are.
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+
+
+def schedule(flags: SchedulerFlags) -> int:
+    """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
+    log = daemon_log(flags.logging_format, flags.v)
+    failed = partial(log.error, "restow scheduler failed")
+    if flags.profile == "random":
+        check(flags)
+        for sentence in ignored_flags(flags):
+            log.warning(sentence)
+        random = RandomSettings(name=flags.scheduler_name, seed=flags.seed)
+        return run_daemon(schedule_randomly(process_settings(flags), random, log), failed)
+    configuration = read_scheduler_config(flags.config or None)
+    effective = with_file(flags, configuration)
+    check(effective)
+    scheduling = scheduler_settings(effective, configuration)
+    for sentence in (
+        *ignored_flags(flags),
+        *problem_lines(configuration.warnings),
+        *cautions(configuration, tuple(scheduling.profiles)),
+    ):
+        log.warning(sentence)
+    shown = as_understood(configuration.written, tuple(scheduling.profiles), shown_settings(effective))
+    settings = replace(process_settings(effective), configuration=shown)
+    return run_daemon(schedule_by_profiles(settings, scheduling, log), failed)
+
+
+def check(flags: SchedulerFlags) -> None:
+    """InputError with the first thing that flags ask for and cannot be."""
+    for problem in _problems(flags):
+        raise InputError(problem)
+
+
+def _problems(flags: SchedulerFlags) -> Iterator[str]:
+    if flags.profile is not None and flags.config:
+        yield f"--config says nothing of --profile {flags.profile}: leave one of them out"
+    if not _NAME.fullmatch(flags.scheduler_name):
+        yield (
+            f"--scheduler-name {excerpt(repr(flags.scheduler_name))} is no name of a scheduler: "
+            "use lower-case letters, digits, hyphens and dots, 63 at most"
+        )
+    if flags.pod_max_in_unschedulable_pods_duration <= 0:
+        span = format_duration(flags.pod_max_in_unschedulable_pods_duration)
+        yield f"--pod-max-in-unschedulable-pods-duration {span} is too short: it must be above 0s"
+    if flags.secure_port < 0:
+        yield f"--secure-port {flags.secure_port}: invalid port; it must be between 0 and {HIGHEST_PORT}"
+    yield from server_problems(flags)
+    if flags.kube_api_qps > 0 and flags.kube_api_burst <= 0:
+        yield f"--kube-api-burst {flags.kube_api_burst} lets no request through; it must be greater than 0"
+    if flags.leader_elect:
+        yield from election_problems(flags)

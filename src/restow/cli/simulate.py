@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import App, Group, Parameter
 
-from restow.cli.feedback import timed
-from restow.cli.flag_values import duration
+from restow.cli.go_flags import duration
 from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbosity, time_span
+from restow.cli.terminal import Terminal, timed, write_pieces, write_result
 from restow.errors import InputError
 
 if TYPE_CHECKING:
-    from restow.application.simulation_inputs import ScenarioRequest
-    from restow.cli.feedback import Terminal
-    from restow.reporting.comparison_document import Comparison
-    from restow.reporting.simulation_document import SimulationResult
+    from restow.application.simulating import ScenarioRequest
 
 #: The exit status of a run that is not as expected.
 FAILED_EXPECTATION: Final = 3
@@ -115,7 +112,7 @@ def simulate(
     see what a policy does to it. Nothing outside is read or changed, and the same input with the same seed has the same
     result. Exit status: 3 if an expectation fails.
     """
-    from restow.application.simulation_inputs import ScenarioRequest
+    from restow.application.simulating import ScenarioRequest
 
     if replay is not None:
         others = [filename, policy_config_file, for_, until, now, seed, compare, seeds]
@@ -138,80 +135,40 @@ def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assert
 
 
 def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbose: int) -> int:
-    from restow.application.simulating import SimulationRequest
+    from restow.application.simulating import SimulationRequest, collect_garbage
     from restow.application.simulating import simulate as run
-    from restow.application.simulation_inputs import collect_garbage
-    from restow.cli.feedback import Terminal
+    from restow.reporting.simulation_table import print_simulation
 
     collect_garbage()
     feedback = Terminal()
     result = run(SimulationRequest(scenario, policy), feedback)
-    _write_result(result, output)
-    _warn_of_timings(feedback, verbose)
+    write_result(result, output, print_simulation, "restow.reporting.html.simulation")
+    feedback.warn_of_timings(verbose)
     return FAILED_EXPECTATION if result.summary.failed else 0
 
 
 def _replay(result: str, at: int | None, verbose: int) -> int:
     from restow.application.replaying import ReplayRequest, replay
-    from restow.application.simulation_inputs import collect_garbage
-    from restow.cli.feedback import Terminal
-    from restow.cli.output import write_pieces
+    from restow.application.simulating import collect_garbage
 
     collect_garbage()
     feedback = Terminal()
     replayed = replay(ReplayRequest(result, at), feedback)
     write_pieces(replayed.dump)
     feedback.warn(replayed.advice)
-    _warn_of_timings(feedback, verbose)
+    feedback.warn_of_timings(verbose)
     return 0
 
 
 def _compare(scenario: ScenarioRequest, policies: list[str], seeds: int | None, output: str, verbose: int) -> int:
     from restow.application.comparing import FUTURES, ComparisonRequest, compare
-    from restow.cli.feedback import Terminal
+    from restow.reporting.comparison_table import print_comparison
 
     feedback = Terminal()
     request = ComparisonRequest(scenario, tuple(policies), FUTURES if seeds is None else seeds)
-    _write_comparison(compare(request, feedback), output)
-    _warn_of_timings(feedback, verbose)
+    write_result(compare(request, feedback), output, print_comparison, "restow.reporting.html.comparison")
+    feedback.warn_of_timings(verbose)
     return 0
-
-
-def _warn_of_timings(feedback: Terminal, verbose: int) -> None:
-    if verbose:
-        feedback.warn(feedback.timings.lines())
-
-
-def _write_result(result: SimulationResult, output: str) -> None:
-    from restow.cli.output import write, write_bytes
-    from restow.reporting.json import indented_json
-    from restow.reporting.simulation_table import print_simulation
-    from restow.reporting.terminal import shown
-
-    if output == "json":
-        write_bytes(indented_json(result) + b"\n")
-    elif output == "html":
-        from restow.reporting.html.simulation import form
-
-        write_bytes(form(result))
-    else:
-        write(shown(lambda console: print_simulation(result, console)))
-
-
-def _write_comparison(result: Comparison, output: str) -> None:
-    from restow.cli.output import write, write_bytes
-    from restow.reporting.comparison_table import print_comparison
-    from restow.reporting.json import indented_json
-    from restow.reporting.terminal import shown
-
-    if output == "json":
-        write_bytes(indented_json(result) + b"\n")
-    elif output == "html":
-        from restow.reporting.html.comparison import form
-
-        write_bytes(form(result))
-    else:
-        write(shown(lambda console: print_comparison(result, console)))
 
 
 Scenarios = Annotated[
@@ -232,7 +189,7 @@ def check(*, filename: Scenarios = None, output: TableOrJson = "table", verbose:
     Errors are what cannot be used, warnings what never happens, notes what is worth knowing. Exit status: 2 if there are
     errors, otherwise 0.
     """
-    from restow.application.findings import check_scenarios
+    from restow.application.simulating import check_scenarios
     from restow.cli import file_findings
 
     with timed("check", verbose):

@@ -5,14 +5,26 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from restow.cli.options import PATHS, STDIN, Context, Filename, Kubeconfig, NoSizeLimit, Verbosity
+from restow.cli.options import (
+    PATHS,
+    PROMETHEUS_AUTHORITIES,
+    PROMETHEUS_TOKEN,
+    PROMETHEUS_URL,
+    STDIN,
+    Context,
+    Filename,
+    Kubeconfig,
+    NoSizeLimit,
+    Verbosity,
+)
+from restow.cli.terminal import Terminal, timed
 
 if TYPE_CHECKING:
     from restow.sources.compact import CompactCluster
 
-EXAMPLES = """Examples:
+_EXAMPLES = """Examples:
   restow snapshot -o cluster.json.gz
   restow snapshot --context production -o production.json.gz
   restow snapshot -f dumps/ -o cluster.json.gz
@@ -20,12 +32,11 @@ EXAMPLES = """Examples:
   restow snapshot | restow plan -f - --policy-config-file policy.yaml
 """
 
+app = App(name="snapshot", help_epilogue=_EXAMPLES, sort_key=7)
+
 _FILE = "File to write, compressed if its name ends in .gz. Default: standard output."
 
 _USAGE = "Also store what nodes used for so long, such as 24h, as Prometheus has measured it."
-_URL = "Prometheus, such as http://prometheus:9090; user and password may stand in front of the host."
-_TOKEN = "File with a bearer token for Prometheus, such as that of a service account."  # noqa: S105
-_AUTHORITIES = "File with the certificates of the authorities that a https:// Prometheus is checked against."
 _CPU = "Query for the cores that each instance uses; $window is the time between two samples, 5m at least. Default: by node_exporter's metrics."
 _MEMORY = "Query for the bytes that each instance uses. Default: by node_exporter's metrics."
 
@@ -34,13 +45,14 @@ _POLICY = "Policy whose queries to Prometheus are stored too, so that it can be 
 _Output = Annotated[str | None, PATHS, Parameter(name=["-o", "--output"], metavar="FILE", help=_FILE)]
 _Policy = Annotated[str | None, PATHS, Parameter(name="--policy-config-file", metavar="FILE", help=_POLICY)]
 _Usage = Annotated[str | None, Parameter(metavar="DURATION", help=_USAGE)]
-_Url = Annotated[str | None, Parameter(metavar="URL", help=_URL)]
-_Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_TOKEN)]
-_Authorities = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_AUTHORITIES)]
+_Url = Annotated[str | None, Parameter(metavar="URL", help=PROMETHEUS_URL)]
+_Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=PROMETHEUS_TOKEN)]
+_Authorities = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=PROMETHEUS_AUTHORITIES)]
 _CpuQuery = Annotated[str | None, Parameter(metavar="PROMQL", help=_CPU)]
 _MemoryQuery = Annotated[str | None, Parameter(metavar="PROMQL", help=_MEMORY)]
 
 
+@app.default
 def snapshot(
     *,
     filename: Filename = None,
@@ -64,7 +76,6 @@ def snapshot(
     """
     from restow.application.clusters import ClusterSource
     from restow.application.snapshots import SnapshotRequest, read_snapshot
-    from restow.cli.feedback import Terminal, timed
 
     feedback = Terminal()
     with timed("snapshot", verbose):

@@ -1,23 +1,89 @@
-"""The answer in sentences, the same on the terminal and on the page: what moves, what that gains, why the rest stays."""
+"""The answer in sentences, the same on the terminal and on the page.
+
+They say what moves and how sure that is, what of it the policy wanted, what it gains (load taken off nodes, resources that
+are spread more or less evenly), and why the rest stays: refusals by stage and code, the most frequent first.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
-from restow.descheduling.plan import NOT_ENABLED
-from restow.plain_text import printable
+from restow.descheduling.plan import NOT_ENABLED, PlanDocument, PodRef, Refusal
+from restow.plain_text import printable, some
 from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
-from restow.reporting.refusal_groups import group_refusals, refused_pods, staying_pods
 from restow.reporting.sureness import how_sure
 from restow.reporting.wording import counted, percent, resource_order, resource_title
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import NodeLoad, PlanDocument
-    from restow.reporting.report import Report
+    from collections.abc import Iterable, Iterator
+
+    from restow.descheduling.plan import GoalResult, NodeLoad
+    from restow.reporting.forms import Report
+
+
+_STAGES = tuple(Stage)
+
+
+@dataclass(slots=True, frozen=True)
+class RefusalGroup:
+    """Every refusal of one stage and code, in the plan's order; of a limit that something stands behind, a group each."""
+
+    stage: Stage
+    code: str
+    #: The most frequent message; of a limit that something stands behind, what that says.
+    message: str
+    #: How many different messages there are.
+    messages: int
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def example(self) -> str:
+        """The message, marked as one of several where it is."""
+        return self.message if self.messages == 1 else f"e.g. {self.message}"
+
+
+def group_refusals(refusals: Iterable[Refusal]) -> tuple[RefusalGroup, ...]:
+    """Return groups by falling count, then in the arbiter's order of stages, then by code and message."""
+    members: dict[tuple[Stage, str, str], list[Refusal]] = defaultdict(list)
+    for refusal in refusals:
+        behind = "" if refusal.also_refused_by is UNSET else refusal.also_refused_by.code
+        members[refusal.stage, refusal.code, behind].append(refusal)
+    groups = [_group(stage, code, found) for (stage, code, _), found in members.items()]
+    order = {stage: position for position, stage in enumerate(_STAGES)}
+    return tuple(sorted(groups, key=lambda each: (-len(each.refusals), order[each.stage], each.code, each.message)))
+
+
+def _group(stage: Stage, code: str, refusals: list[Refusal]) -> RefusalGroup:
+    messages = Counter(map(_shown, refusals))
+    message = min(messages, key=lambda each: (-messages[each], each))
+    return RefusalGroup(stage, code, message, len(messages), tuple(refusals))
+
+
+def _shown(refusal: Refusal) -> str:
+    """The message; of a limit that something stands behind only that, for the code says the rest."""
+    behind = refusal.also_refused_by
+    return refusal.message if behind is UNSET else f"a higher limit would meet {behind.code}: {behind.message}"
+
+
+def refused_pods(refusal: Refusal) -> tuple[PodRef, ...]:
+    """The pods that stay by one refusal: of a proposal all that it would have moved, first the one that cannot go."""
+    return (refusal.pod, *also_staying(refusal))
+
+
+def also_staying(refusal: Refusal) -> tuple[PodRef, ...]:
+    """The pods that could go if the refused one could."""
+    return () if refusal.proposal is UNSET else refusal.proposal.also_staying
+
+
+def staying_pods(plan: PlanDocument) -> int:
+    """Count the pods that some strategy wanted to move and none does."""
+    moved = {str(each.pod) for each in plan.moves}
+    return len({str(pod) for each in plan.refusals for pod in refused_pods(each)} - moved)
+
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
 _FEW_MOVES: Final = 20
@@ -185,3 +251,110 @@ def problem_sentences(plan: PlanDocument) -> tuple[str, ...]:
 def note_sentences(plan: PlanDocument) -> tuple[str, ...]:
     """Return one sentence for each strategy that says why it found nothing to do."""
     return tuple(printable(f"{each.plugin}: {each.message}") for each in plan.notes)
+
+
+#: Strategies for which a gain in load is what was asked for.
+_LEVELLING: Final = "LowNodeUtilization"
+#: Proposals named in a line.
+_MOST: Final = 3
+
+
+def wanted(plan: PlanDocument) -> list[str]:
+    """What each strategy gets of what it asked for: ``RemoveDuplicates 14 of 20``; those that move most come first."""
+    asked: defaultdict[str, set[str]] = defaultdict(set)
+    moved: defaultdict[str, set[str]] = defaultdict(set)
+    for move in plan.moves:
+        moved[move.plugin].add(str(move.pod))
+        asked[move.plugin].add(str(move.pod))
+    for refusal in plan.refusals:
+        asked[refusal.plugin].update(map(str, refused_pods(refusal)))
+    ranked = sorted(asked, key=lambda plugin: (-len(moved[plugin]), -len(asked[plugin]), plugin))
+    return [f"{printable(plugin)} {_of(len(moved[plugin]), len(asked[plugin]))}" for plugin in ranked]
+
+
+def made_together(plan: PlanDocument) -> str:
+    """Which groups of moves belong together, in the plan's order: ``empty node-3 (5 moves)``; empty if there are none."""
+    made = [(each.plugin, each.proposal) for each in plan.moves if each.proposal is not UNSET]
+    sizes = {(plugin, proposal.purpose): proposal.moves for plugin, proposal in made}
+    return some([f"{purpose} ({counted(moves, 'move')})" for (_, purpose), moves in sizes.items()], _MOST)
+
+
+def not_done(plan: PlanDocument) -> str:
+    """What is not done since one pod cannot go, and how many could: ``empty node-4 (6 more pods stay)``; empty as before."""
+    refused = [(each.proposal.purpose, len(also_staying(each))) for each in plan.refusals if each.proposal is not UNSET]
+    ranked = sorted(refused, key=lambda each: (-each[1], each[0]))
+    purposes = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
+    return some(purposes, _MOST)
+
+
+def _of(moved: int, asked: int) -> str:
+    return f"{moved:,}" if moved == asked else f"{moved:,} of {asked:,}"
+
+
+def balance(plan: PlanDocument) -> list[str]:
+    """How each resource's spread changes: ``CPU more even, 0.31 -> 0.08``; empty if that is unknown."""
+    if not predicts_load(plan):
+        return []
+    return [
+        f"{resource_title(name)} {_change(before, after)}" for name, before, after in _spreads(plan) if before or after
+    ]
+
+
+def goals(plan: PlanDocument) -> list[str]:
+    """How near the plan comes to each goal: ``pack, 8 -> 5 nodes in use; no plan is better``; what holds it back comes last."""
+    return [_goal(each) for each in plan.goals]
+
+
+def goal_sentence(result: GoalResult, moves: int) -> str:
+    """How far a plan gets: ``Goal pack: 29 to 19 nodes in use with 66 moves``."""
+    change = f"{figure_text(result.before)} to {figure_text(result.after)} {printable(result.unit)}"
+    return f"Goal {printable(result.goal)}: {change} with {counted(moves, 'move')}"
+
+
+def _goal(result: GoalResult) -> str:
+    change = f"{printable(result.goal)}, {figure_text(result.before)} -> {figure_text(result.after)} {printable(result.unit)}"
+    return "; ".join([change, *best_known(result), *map(printable, result.held_back), *usage_of(result)])
+
+
+def best_known(result: GoalResult) -> Iterator[str]:
+    """What is known of the best plan."""
+    if result.optimal:
+        yield "no plan is better"
+    elif result.bound is not None:
+        yield f"no plan can be below {figure_text(result.bound)}"
+    if result.fewest_moves and result.after < result.before:
+        yield "none that is as good has fewer moves"
+
+
+def usage_of(result: GoalResult) -> Iterator[str]:
+    """From what usage the value is, unless it is from requests."""
+    if result.usage:
+        yield f"by usage: {printable(result.usage)}"
+
+
+def figure_text(value: float) -> str:
+    """A value of a goal, for people: whole, or with two digits."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
+
+
+def less_even(plan: PlanDocument) -> list[str]:
+    """Those resources whose spread grows, in the same words."""
+    return [each for each in balance(plan) if " less even, " in each]
+
+
+def levels(plan: PlanDocument) -> bool:
+    """Whether the plan does what a strategy that levels load has asked for."""
+    return any(each.plugin == _LEVELLING for each in plan.moves)
+
+
+def _spreads(plan: PlanDocument) -> list[tuple[str, float, float]]:
+    """The spreads, rounded as displayed."""
+    load = plan.summary.utilisation
+    names = sorted(load.before.keys() & load.after.keys(), key=resource_order)
+    return [(name, round(load.before[name].spread, 2), round(load.after[name].spread, 2)) for name in names]
+
+
+def _change(before: float, after: float) -> str:
+    if before == after:
+        return f"unchanged at {before:.2f}"
+    return f"{'more' if after < before else 'less'} even, {before:.2f} -> {after:.2f}"

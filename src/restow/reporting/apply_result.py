@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 import restow
 from restow.descheduling.plan import API_VERSION
-from restow.executing.ledger import AppliedMove
+from restow.executing.history import AppliedMove
 from restow.policies.codes import AppliedResult, LandingKind
 
 

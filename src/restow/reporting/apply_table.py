@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.descheduling.container_states import short_duration
+from restow.descheduling.pod_criteria import short_duration
 from restow.plain_text import printable
 from restow.policies.codes import AppliedResult, LandingKind
-from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, wrapped
 from restow.reporting.move_lines import move_lines
-from restow.reporting.table import headline_lines, labelled, print_sections
+from restow.reporting.table import headline_lines
+from restow.reporting.terminal import GAP, joined, labelled, narrowed, print_sections, total_width, widths, wrapped
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from restow.descheduler.applying import Promise
-    from restow.executing.ledger import AppliedMove
+    from restow.executing.history import AppliedMove
     from restow.reporting.apply_result import ApplyResult, ApplySummary
 
 _MOST_LISTED: Final = 20

@@ -1,29 +1,133 @@
-"""From futures to statements about policies: medians, the middle half, and which difference is clear.
+"""From futures to statements about policies, which are the document of ``restow simulate --compare -o json``.
 
-A seed is a future that each policy meets, so policies are compared future by future (paired). A difference is clear if,
-among the futures that differ, chance alone would point as many the same way in less than 1 of 100 comparisons: the
-two-sided sign test, which supposes nothing about how the numbers are spread.
+A seed is a future that each policy meets, so policies are compared future by future (paired), in the numbers of ``NUMBERS``:
+medians, the middle half, and which difference is clear. A difference is clear if, among the futures that differ, chance alone
+would point as many the same way in less than 1 of 100 comparisons: the two-sided sign test, which supposes nothing about how
+the numbers are spread.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
-from restow.reporting.comparison_document import (
-    ComparedPolicy,
-    Comparison,
-    ComparisonMetadata,
-    Difference,
-    Quartiles,
-    Verdict,
-)
-from restow.reporting.comparison_numbers import NUMBERS, ComparedNumber
+from restow.descheduling.plan import API_VERSION
+from restow.reporting.simulation_wording import TableColumn, time_text
 from restow.reporting.wording import counted
-from restow.simulating.scenarios.futures import Future
+from restow.simulating.scenarios.running import Future
+
+
+class ComparisonMetadata(Struct, frozen=True, rename="camel"):
+    """What was simulated, for how long at most, and with which seeds."""
+
+    scenario: str
+    description: str
+    begins: str
+    seconds: float
+    until_stable: bool
+    seeds: tuple[int, ...]
+    restow_version: str
+
+
+class Quartiles(Struct, frozen=True, rename="camel"):
+    """One number over all futures: its median and its middle half; null is a cluster that was not quiet at the end."""
+
+    number: str
+    median: float | None
+    lower_quartile: float | None
+    upper_quartile: float | None
+
+
+class ComparedPolicy(Struct, frozen=True, rename="camel"):
+    """A policy and its results."""
+
+    policy: str
+    placement: str
+    numbers: tuple[Quartiles, ...]
+    futures: tuple[Future, ...]
+
+
+#: equal: no future differs. unclear: chance could make such a difference.
+Verdict = Literal["better", "worse", "unclear", "equal"]
+
+
+class Difference(Struct, frozen=True, rename="camel"):
+    """A policy against the first one in one number, future by future."""
+
+    policy: str
+    than: str
+    number: str
+    verdict: Verdict
+    better: int
+    worse: int
+    equal: int
+    #: How probable it is that chance alone makes as many futures better, or as many worse.
+    p: float
+
+
+class Comparison(Struct, frozen=True, rename="camel"):
+    """The document of ``restow simulate --compare -o json``."""
+
+    metadata: ComparisonMetadata
+    policies: tuple[ComparedPolicy, ...]
+    differences: tuple[Difference, ...]
+    #: For people.
+    sentences: tuple[str, ...]
+    api_version: str = field(default=API_VERSION)
+    kind: str = "SimulationComparison"
+
+
+@dataclass(slots=True, frozen=True)
+class ComparedNumber:
+    """One number of a future, of which less is better."""
+
+    #: A field of ``Future``.
+    column: TableColumn
+    #: In sentences, where there is less of it and where there is more.
+    less: str
+    more: str
+
+    @property
+    def name(self) -> str:
+        """Its name in documents."""
+        return _NAMES[self.column.field]
+
+    def values(self, futures: Iterable[Future]) -> list[float]:
+        """Return it of each future; what never comes is infinite."""
+        found = (getattr(each, self.column.field) for each in futures)
+        return [math.inf if each is None else each for each in found]
+
+    def text(self, value: float | None) -> str:
+        """Display a value; None means never."""
+        return "not quiet" if value is None else self.column.shown(value)
+
+
+_NAMES: Final = dict(zip(Future.__struct_fields__, Future.__struct_encode_fields__, strict=True))
+_SPREAD: Final = "{:.2f}".format
+#: In the order of display. To add one: a field of ``simulating.scenarios.running.Future``, and an item here.
+NUMBERS: Final = (
+    ComparedNumber(TableColumn("evictions", "Evictions"), "fewer evictions", "more evictions"),
+    ComparedNumber(TableColumn("in_vain", "In vain"), "fewer evictions in vain", "more evictions in vain"),
+    ComparedNumber(TableColumn("moved_again", "Moved again"), "fewer pods moved again", "more pods moved again"),
+    ComparedNumber(
+        TableColumn("pending_pod_seconds", "Pending, all pods", time_text),
+        "less time of pods pending",
+        "more time of pods pending",
+    ),
+    ComparedNumber(
+        TableColumn("below_seconds", "Below desired", time_text), "less time below desired", "more time below desired"
+    ),
+    ComparedNumber(TableColumn("nodes_in_use", "Nodes in use"), "fewer nodes in use", "more nodes in use"),
+    ComparedNumber(TableColumn("cpu_spread", "CPU spread", _SPREAD), "CPU more even", "CPU less even"),
+    ComparedNumber(TableColumn("memory_spread", "Memory spread", _SPREAD), "memory more even", "memory less even"),
+    ComparedNumber(TableColumn("quiet_after_seconds", "Quiet since", time_text), "quiet sooner", "quiet later"),
+    ComparedNumber(TableColumn("failed", "Failed"), "fewer failed expectations", "more failed expectations"),
+)
+
 
 #: How probable a clear difference is by chance alone, at most.
 _CLEAR: Final = 0.01
@@ -106,7 +210,7 @@ def _about(policy: ComparedPolicy, first: ComparedPolicy, differences: Sequence[
         yield f"{what}: {', '.join(phrases['worse'])}."
     if not phrases["better"] and not phrases["worse"]:
         alike = all(each.verdict == "equal" for each in differences)
-        what = f"{policy.policy} and {first.policy} come to the same"
+        what = f"{policy.policy} and {first.policy} have the same results"
         yield f"{what}." if alike else f"No difference between {policy.policy} and {first.policy} is clear."
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.plain_text import printable
-from restow.reporting.columns import joined, narrowed, widths, wrapped
-from restow.reporting.comparison_numbers import NUMBERS, ComparedNumber
+from restow.reporting.comparison_result import NUMBERS, ComparedNumber
 from restow.reporting.simulation_wording import time_text
-from restow.reporting.table import labelled, print_sections
+from restow.reporting.terminal import joined, labelled, narrowed, paragraph, print_sections, widths
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.reporting.comparison_document import (
+    from restow.reporting.comparison_result import (
         ComparedPolicy,
         Comparison,
         ComparisonMetadata,
@@ -37,7 +36,9 @@ HOW: Final = (
 def print_comparison(result: Comparison, console: Console) -> None:
     """Print the answer in as many columns as the console has."""
     width = console.width
-    print_sections((_header(result, width), _answer(result, width), _table(result, width), _how(width)), console)
+    print_sections(
+        (_header(result, width), _answer(result, width), _table(result, width), paragraph(HOW, width, "dim")), console
+    )
 
 
 def context_of(metadata: ComparisonMetadata) -> list[str]:
@@ -55,7 +56,7 @@ def _header(result: Comparison, width: int) -> Iterator[Text]:
 
 def _answer(result: Comparison, width: int) -> Iterator[Text]:
     for sentence in result.sentences:
-        yield from (Text(line, style="bold") for line in wrapped(printable(sentence), width))
+        yield from paragraph(printable(sentence), width, "bold")
 
 
 def _table(result: Comparison, width: int) -> Iterator[Text]:
@@ -72,7 +73,7 @@ def _row(number: ComparedNumber, policy: ComparedPolicy, result: Comparison) -> 
     quartiles = next(each for each in policy.numbers if each.number == number.name)
     found = difference_of(result, policy, number)
     half = half_of(quartiles, number)
-    title = number.title if found is None else ""
+    title = number.column.title.lower() if found is None else ""
     verdict = "" if found is None else verdict_of(found)
     return [title, printable(policy.policy), number.text(quartiles.median), half, verdict], _STYLES[
         found.verdict
@@ -103,7 +104,3 @@ def verdict_of(found: Difference) -> str:
             return f"worse in {found.worse} of {futures}"
         case _:
             return f"not clear, {found.better}:{found.worse}"
-
-
-def _how(width: int) -> Iterator[Text]:
-    yield from (Text(line, style="dim") for line in wrapped(HOW, width))

@@ -1,14 +1,16 @@
-"""The forms of ``restow plan -o NAME``.
+"""The forms of ``restow plan -o NAME``, and the report that each of them renders.
 
-To add a form: one file in ``reporting`` and one line here, or an entry point of the group ``restow.outputs`` in another
-package (``docs/how-to/write-an-output.md``). A form is imported when it is asked for, so a broken one does no harm
-elsewhere.
+The plan is a wire struct that can be stored and compared; a report adds what only the run that made it knows: how full
+each node is, where the input came from, and the policy as it was understood. To add a form: a function of a report and
+one line here, or an entry point of the group ``restow.outputs`` in another package (``docs/how-to/write-an-output.md``).
+A form is imported when it is asked for, so a broken one does no harm elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,20 +18,53 @@ from restow.installed_packages import FAULTS, installed, load, taken, unusable
 from restow.kube.excerpts import described
 
 if TYPE_CHECKING:
-    from restow.reporting.report import Report
+    from restow.descheduling.plan import NodeLoad, PlanDocument
 
-    #: Gives text for a terminal, or a document in pieces, which is written as it is.
-    Form = Callable[[Report], str | Iterable[bytes]]
 
+@dataclass(slots=True, frozen=True)
+class PolicyView:
+    """The policy as it was understood."""
+
+    #: The file's name, or the bundled policy's.
+    name: str
+    #: Whether it came with restow because the user named none.
+    bundled: bool
+    #: The enabled strategies, in the order in which they run.
+    strategies: tuple[str, ...]
+    #: Makes YAML with defaults filled in; lines with a default are marked (`restow.policies.understood`).
+    text: Callable[[], str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A plan with its context; ``notes`` are sentences for the reader that are no part of the plan."""
+
+    plan: PlanDocument
+    #: Makes `loads`, which not every form shows.
+    count_loads: Callable[[], tuple[NodeLoad, ...]]
+    #: Where the cluster came from, such as ``cluster.json, 0.1 s``.
+    sources: str
+    policy: PolicyView
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def loads(self) -> tuple[NodeLoad, ...]:
+        """One for each node, in the canonical order (by name)."""
+        return self.count_loads()
+
+
+#: Gives text for a terminal, or a document in pieces, which is written as it is.
+Form = Callable[[Report], str | Iterable[bytes]]
 #: Other packages register a function under this entry point group, by the form's name: of a ``Report``, giving text.
 ENTRY_POINTS: Final = "restow.outputs"
 
 _BUILT_IN: Final = {
     "table": "restow.reporting.table:form",
-    "wide": "restow.reporting.wide:form",
+    "wide": "restow.reporting.table:wide_form",
     "json": "restow.reporting.json:form",
-    "yaml": "restow.reporting.yaml:form",
+    "yaml": "restow.reporting.json:yaml_form",
     "html": "restow.reporting.html.page:form",
+    "markdown": "restow.reporting.markdown:form",
 }
 
 

@@ -1,4 +1,7 @@
-"""``-o json``: the plan as a document with a stable order of fields, byte for byte the same for the same plan."""
+"""Documents: ``-o json``, byte for byte the same for the same plan, and ``-o yaml``, which has the same fields in the same order.
+
+Fields have a stable order, fractions and seconds four digits. No character that a terminal would obey is written as it is.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET, structs
 
+from restow.documents.yaml_text import write_yaml
 from restow.plain_text import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
     from restow.descheduling.plan import OutputMetadata, PlanDocument, ResourceLoad, Utilisation
-    from restow.reporting.report import Report
+    from restow.explaining.explanation import NodeExplanation, PodExplanation
+    from restow.reporting.forms import Report
+
 
 _DIGITS: Final = 4
 #: The one character of ASCII that JSON leaves as it is and that does not print.
@@ -62,11 +67,13 @@ def document(plan: PlanDocument) -> dict[str, object]:
     """Return the plan's top-level fields in the order in which people read them; fractions and seconds have four digits."""
     fence = {} if plan.fence is None else {"fence": plan.fence}
     usage = {"usage": plan.usage} if plan.usage else {}
+    goals = {"goals": plan.goals} if plan.goals else {}
     return {
         "apiVersion": plan.api_version,
         "kind": plan.kind,
         "metadata": _rounded_metadata(plan.metadata),
         **fence,
+        **goals,
         "moves": plan.moves,
         "refusals": plan.refusals,
         "summary": structs.replace(plan.summary, utilisation=_rounded_utilisation(plan.summary.utilisation)),
@@ -116,3 +123,13 @@ def render_explanation(explanation: PodExplanation | NodeExplanation) -> bytes:
     fields = msgspec.to_builtins(explanation)
     ordered = {name: fields[name] for name in (*_HEAD, *(name for name in fields if name not in _HEAD))}
     return indented_json(ordered) + b"\n"
+
+
+def yaml_form(report: Report) -> tuple[bytes]:
+    """Render ``-o yaml``."""
+    return (render_yaml(report.plan).encode(),)
+
+
+def render_yaml(plan: PlanDocument) -> str:
+    """Return the same fields in the same order as `render_json`, with a final newline."""
+    return write_yaml(msgspec.to_builtins(document(plan)))

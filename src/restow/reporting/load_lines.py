@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.descheduling.plan import NodeLoad, ResourceLoad
-    from restow.reporting.report import Report
+    from restow.reporting.forms import Report
 
 _LABEL: Final = 8
 _COLUMN_GAP: Final = 4

@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from rich.text import Text
 
-from restow.descheduling.certainty import target_kind
+from restow.descheduling.plan import target_kind
 from restow.plain_text import printable
 from restow.policies.codes import TargetKind
 from restow.reporting.answer import predicts
-from restow.reporting.columns import (
+from restow.reporting.sureness import differs, landing, node_of, sureness
+from restow.reporting.terminal import (
     GAP,
     cut_middle,
     joined,
+    more_lines,
     narrowed,
+    paragraph,
     total_width,
     widths,
     without_shared_domain,
     wrapped,
 )
-from restow.reporting.sureness import differs, landing, node_of, sureness
 from restow.reporting.wording import counted, why
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def move_lines(plan: PlanDocument, width: int, see: str = "-o wide or -o json") 
         yield Text()
         count, lines = _first_few(plan, width)
         yield from lines
-        yield Text(f"    ... and {len(plan.moves) - count:,} more: see {see}", style="dim")
+        yield from more_lines(len(plan.moves), count, see, indent=4)
     yield from _open_choices(plan, width, see)
     yield from _caveats(plan, width, see)
 
@@ -69,7 +71,7 @@ def _caveats(plan: PlanDocument, width: int, see: str) -> Iterator[Text]:
     if guessed:
         what = "Its replacement" if len(plan.moves) == 1 else f"The replacements of {guessed:,} of {len(plan.moves):,}"
         sentence = f"{what} may not be what is known of them, and {'it is' if len(plan.moves) == 1 else 'they are'} likely at most: see {see}"
-        yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
+        yield from paragraph(sentence, width, "dim", indent=4)
 
 
 def _open_choices(plan: PlanDocument, width: int, see: str) -> Iterator[Text]:
@@ -78,7 +80,7 @@ def _open_choices(plan: PlanDocument, width: int, see: str) -> Iterator[Text]:
     if several:
         share = f"{several:,} of {len(plan.moves):,}" if several < len(plan.moves) else "All" if several > 1 else "It"
         sentence = f"{share} could also land on other nodes: see {see}"
-        yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
+        yield from paragraph(sentence, width, "dim", indent=4)
 
 
 def _first_few(plan: PlanDocument, width: int) -> tuple[int, list[Text]]:
@@ -179,12 +181,11 @@ def _dim_after(line: str, start: int) -> Text:
 def _reasons_below(rows: list[list[str]], columns: list[int], reasons: list[str], width: int) -> Iterator[Text]:
     heading, *body = (_with_fitting_target(row, columns) for row in rows)
     yield Text(joined(heading, columns), style="bold")
-    indent = " " * (columns[0] + len(GAP))
     for reason, run in groupby(zip(reasons, body, strict=True), key=lambda each: each[0]):
         shared = [row for _, row in run]
         yield from (Text(joined(row, columns)) for row in shared)
         numbers = f"{shared[0][0].strip()}-{shared[-1][0].strip()}: " if len(shared) > 1 else ""
-        yield from (Text(indent + line, style="dim") for line in wrapped(numbers + reason, width - len(indent)))
+        yield from paragraph(numbers + reason, width, "dim", indent=columns[0] + len(GAP))
 
 
 def _totals(plan: PlanDocument, width: int) -> Iterator[Text]:
@@ -210,7 +211,7 @@ def _to(moves: Sequence[Move]) -> str:
 def total_line(title: str, description: str, width: int) -> Iterator[Text]:
     """Yield a title and a text, whose further lines are indented under its first."""
     start = f"{title:<{_TITLE}}{GAP}"
-    yield from map(Text, wrapped(f"{start}{description}", width, subsequent_indent=" " * len(start)))
+    yield from paragraph(f"{start}{description}", width, further=len(start))
 
 
 def _largest(counts: Counter[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.plain_text import printable, some
-from restow.reporting.columns import joined, narrowed, widths, wrapped
+from restow.reporting.terminal import joined, narrowed, widths, wrapped
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.pressure.checking import CheckedNode, CheckedRule, PressureCheck
     from restow.pressure.marking import Change
+    from restow.pressure.situation import CheckedNode, CheckedRule, PressureCheck
 
 _MOST_LISTED: Final = 50
 _MOST_NAMED: Final = 5
@@ -25,7 +25,7 @@ _CHANGES: Final[dict[Change, str]] = {
     "set": "would get the {mark}",
     "keep": "keeps the {mark}",
     "clear": "would lose the {mark}",
-    "foreign": "{mark} of somebody else: left alone",
+    "foreign": "{mark} not set by restow: left alone",
     "none": "",
 }
 

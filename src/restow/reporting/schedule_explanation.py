@@ -1,4 +1,8 @@
-"""``restow schedule --pod``: one pod, node by node: the scores of the nodes that fit, and why the others do not."""
+"""One pod, node by node: ``restow schedule --pod``, decided here, and ``restow explain scheduling``, as a running scheduler says.
+
+Both say what the pod waits for or where it goes, then who rejects how many nodes and why, the most nodes first. The former
+has the scores of the nodes that fit, too.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,8 @@ from rich.text import Text
 
 from restow.cluster.pods import PENDING
 from restow.plain_text import printable, some
-from restow.reporting.columns import GAP, cut_middle, total_width, wrapped
-from restow.reporting.schedule_rows import margin, reason_text
-from restow.reporting.table import labelled
+from restow.reporting.schedule_table import margin, reason_text
+from restow.reporting.terminal import GAP, cut_middle, labelled, next_commands, paragraph, total_width
 from restow.reporting.wording import counted
 from restow.scheduling.framework.extension_points import NOT_ASKED
 
@@ -22,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from restow.cluster.snapshot import ClusterSnapshot
+    from restow.scheduler.explanation import LastAttempt, QueueExplanation
     from restow.scheduling.framework.extension_points import Scores
     from restow.scheduling.framework.scoring import Ranking
     from restow.scheduling.framework.verdicts import Verdicts
     from restow.scheduling.loop.decision import SchedulingDecision
+
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
@@ -148,16 +153,14 @@ def reason_lines(plugin: str, reasons: Sequence[str], count: str, nodes: str, wi
     """Yield what a plugin (empty for several together) has against some nodes; ``count`` and ``nodes`` may be empty."""
     start = f"{_INDENT}{count}"
     sentence = printable(f"{plugin or _PREFILTER}{GAP}{'; '.join(reasons)}")
-    yield from map(Text, wrapped(f"{start}{sentence}", width, subsequent_indent=" " * (len(start) + 2)))
+    yield from paragraph(f"{start}{sentence}", width, further=len(start) + 2)
     if nodes:
         yield from dim_lines(nodes, width, len(start))
 
 
 def dim_lines(text: str, width: int, indent: int = 1) -> Iterator[Text]:
     """Yield a text of little weight, wrapped below an indent."""
-    space = " " * indent
-    for line in wrapped(text, width, initial_indent=space, subsequent_indent=space):
-        yield Text(line, style="dim")
+    return paragraph(text, width, "dim", indent=indent)
 
 
 def _next_command() -> Iterator[Text]:
@@ -215,4 +218,70 @@ def _same_everywhere(every: Mapping[str, Scores], differing: Mapping[str, Scores
     same = ", ".join(f"{name} {int(each[0])}" for name, each in every.items() if name not in differing)
     if same:
         text = f"{_INDENT}the same on every node: {same}"
-        yield from (Text(line, style="dim") for line in wrapped(text, width, subsequent_indent=_INDENT * 3))
+        yield from paragraph(text, width, "dim", further=3)
+
+
+_MINUTE: Final = 60
+_HOUR: Final = 3600
+
+
+def scheduling_sections(explanation: QueueExplanation, server: str, width: int) -> list[list[Text]]:
+    """The whole answer of the scheduler at a URL, in sections."""
+    sections = (
+        _head(explanation, server, width),
+        _queue_lines(explanation, width),
+        _attempt_lines(explanation.last_attempt, width) if explanation.last_attempt is not None else (),
+        _node_lines(explanation, width),
+        next_commands({f"restow schedule --pod {_name(explanation)} --scheduler-config FILE": "with scores"}, width),
+    )
+    return list(map(list, sections))
+
+
+def span(seconds: float) -> str:
+    """Write ``12 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    return f"{whole // _HOUR:,} h {whole % _HOUR // _MINUTE} min"
+
+
+def _name(explanation: QueueExplanation) -> str:
+    return printable(f"{explanation.namespace}/{explanation.name}")
+
+
+def _head(explanation: QueueExplanation, server: str, width: int) -> Iterator[Text]:
+    parts = [f"scheduler {printable(explanation.scheduler)}", f"has waited {span(explanation.waited)}"]
+    yield from labelled("pod", [_name(explanation), *parts], width)
+    yield from labelled("asked", [printable(server)], width)
+
+
+def _queue_lines(explanation: QueueExplanation, width: int) -> Iterator[Text]:
+    place = "is being tried" if explanation.queue == "in flight" else f"is in the queue {printable(explanation.queue)}"
+    yield Text(f"{_name(explanation)} {place}", style="bold")
+    for sentence in explanation.sentences:
+        yield from paragraph(f" {printable(sentence)}", width, further=3)
+    if explanation.nominated_node:
+        yield Text(f" {printable(explanation.nominated_node)} is kept for it.")
+
+
+def _attempt_lines(attempt: LastAttempt, width: int) -> Iterator[Text]:
+    where = f", on {printable(attempt.node)}" if attempt.node else ""
+    yield Text(f"The last attempt, {span(attempt.seconds_ago)} ago{where}: {printable(attempt.result)}", style="bold")
+    yield from dim_lines(printable(attempt.message), width)
+
+
+def _node_lines(explanation: QueueExplanation, width: int) -> Iterator[Text]:
+    """Yield who objects to which nodes now, in the form of ``restow schedule --pod``."""
+    out = sum(each.count for each in explanation.objections)
+    if explanation.feasible_nodes:
+        verb = "fits" if explanation.feasible_nodes == 1 else "fit"
+        yield Text(f"{counted(explanation.feasible_nodes, 'node')} {verb} now", style="bold")
+    if out:
+        yield Text(f"{counted(out, 'node')} {'does' if out == 1 else 'do'} not fit now", style="bold")
+    digits = len(f"{max((each.count for each in explanation.objections), default=0):,}")
+    for each in explanation.objections:
+        more = each.count - len(each.nodes)
+        nodes = some(each.nodes, len(each.nodes)) + (f" and {more:,} more" if more > 0 else "")
+        yield from reason_lines(each.plugin, each.reasons, f"{each.count:>{digits},}{GAP}", nodes, width)

@@ -1,20 +1,30 @@
-"""``restow schedule`` on a terminal: how many pods find a node, which one and how narrowly, and why the others do not.
+"""``restow schedule`` on a terminal: where pending pods would go, one line each, and why others go nowhere.
 
-One screen for a few pods. Of many that find a node only the first are listed, and those that do not are counted by the
-scheduler's message, which is what can be acted on.
+Each decision becomes a row of a few words as it is made; decisions about thousands of pods and nodes are not kept.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 from rich.text import Text
 
 from restow.plain_text import printable, some
-from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
-from restow.reporting.schedule_rows import reason_text
-from restow.reporting.table import print_sections
+from restow.reporting.terminal import (
+    GAP,
+    joined,
+    labelled,
+    more_lines,
+    narrowed,
+    paragraph,
+    print_sections,
+    total_width,
+    widths,
+    without_shared_domain,
+    wrapped,
+)
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -22,7 +32,84 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.reporting.schedule_rows import PodRow, ScheduledCluster
+    from restow.cluster.snapshot import ClusterSnapshot
+    from restow.scheduling.loop.decision import SchedulingDecision
+
+
+#: A pod gets a node, may preempt others, fits nowhere, goes to an unknown node, or may not be scheduled yet.
+Fate = Literal["placed", "preempting", "unschedulable", "unknown", "gated"]
+
+
+@dataclass(slots=True, frozen=True)
+class PodRow:
+    """One pod in the table of ``restow schedule``."""
+
+    pod: str
+    fate: Fate
+    #: Where it goes, or where it preempts others; empty where neither.
+    node: str = ""
+    #: How narrowly the node won, or why there is none.
+    why: str = ""
+    #: The next best node; empty where there is none, or where several tie.
+    rival: str = ""
+    #: The pods that it preempts.
+    victims: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class ScheduledCluster:
+    """The cluster in the first line of a table."""
+
+    nodes: int
+    pods: int
+    #: Where it came from, such as ``cluster.json, 0.1 s``.
+    sources: str
+    #: The scheduler's configuration; empty is the default.
+    configuration: str = ""
+    #: Whether kube-scheduler would score only some of the nodes.
+    sampled: bool = False
+
+    def lines(self, width: int) -> Iterator[Text]:
+        """Yield the first lines of a table."""
+        size = f"{counted(self.nodes, 'node')}, {counted(self.pods, 'pod')}"
+        yield from labelled("cluster", [size, printable(self.sources)], width)
+        if self.configuration:
+            yield from labelled("config", [printable(self.configuration)], width)
+
+
+def pod_row(cluster: ClusterSnapshot, decision: SchedulingDecision) -> PodRow:
+    """The row of a decision about a cluster's pod."""
+    name, nodes = cluster.pods.full_name, cluster.nodes.names
+    if decision.node >= 0:
+        why, rival = margin(cluster, decision)
+        return PodRow(name(decision.pod), "placed", nodes[decision.node], why, rival)
+    if decision.nominated_node >= 0:
+        victims = tuple(map(name, decision.victims))
+        return PodRow(
+            name(decision.pod), "preempting", nodes[decision.nominated_node], decision.message, victims=victims
+        )
+    return PodRow(name(decision.pod), "unknown" if decision.unknown else "unschedulable", why=decision.message)
+
+
+def margin(cluster: ClusterSnapshot, decision: SchedulingDecision) -> tuple[str, str]:
+    """How narrowly a node won - ``3 nodes tie``, ``next best -4``, ``the only node that fits`` - and which is next best."""
+    ranking = decision.ranking
+    assert ranking is not None, "only a pod that gets a node has a margin"
+    if len(ranking.nodes) == 1:
+        return "the only node that fits", ""
+    if len(decision.best) > 1:
+        return f"{counted(len(decision.best), 'node')} tie", ""
+    others = ranking.total.copy()
+    others[ranking.nodes == decision.node] = -1
+    second = int(others.argmax())
+    behind = int(ranking.total.max() - ranking.total[second])
+    return f"next best -{behind}", cluster.nodes.names[ranking.nodes[second]]
+
+
+def reason_text(why: str, rival: str) -> str:
+    """How narrowly a node won, in one clause: ``next best -4: n2``."""
+    return f"{why}: {rival}" if rival else why
+
 
 _MOST_LISTED, _OF_MANY = 20, 10
 _MOST_GROUPS, _MOST_NAMES, _MOST_VICTIMS = 8, 4, 3
@@ -81,10 +168,9 @@ def _placed_lines(rows: Sequence[PodRow], placed: Sequence[PodRow], width: int, 
         line = Text(joined(row, columns))
         line.stylize("dim", columns[0] + columns[1] + 2 * len(GAP))
         yield line
-    if len(shown) < len(placed):
-        yield Text(f"{_INDENT}... and {len(placed) - len(shown):,} more: see -o json", style="dim")
+    yield from more_lines(len(placed), len(shown))
     if sampled:
-        yield from _indented(_SAMPLED, width)
+        yield from paragraph(_SAMPLED, width, "dim", indent=4)
 
 
 def _cells(rows: Sequence[PodRow], width: int) -> list[tuple[str, str, str]]:
@@ -108,7 +194,7 @@ def _totals(placed: Sequence[PodRow], width: int) -> Iterator[Text]:
     ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MOST_TOTALS]
     most = ", ".join(f"{printable(node)} {count:,}" for node, count in ranked)
     more = ", ..." if len(counts) > len(ranked) else ""
-    yield from map(Text, wrapped(f"{_INDENT}onto {counted(len(counts), 'node')}: {most}{more}", width))
+    yield from paragraph(f"{_INDENT}onto {counted(len(counts), 'node')}: {most}{more}", width)
 
 
 def _without(rows: Sequence[PodRow]) -> str:
@@ -134,7 +220,7 @@ def _message_groups(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
         yield from (line for row in shown for line in _pod_lines(row, width))
         if len(shown) < len(members):
             yield Text(f"{_INDENT}... and {counted(len(members) - len(shown), 'more pod')}")
-        yield from _indented(printable(message), width)
+        yield from paragraph(printable(message), width, "dim", indent=4)
     if len(groups) > _MOST_GROUPS:
         hidden = counted(len(groups) - _MOST_GROUPS, "more message")
         yield Text(f"{_INDENT}... and {hidden}: see -o json", style="dim")
@@ -152,12 +238,6 @@ def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
         text = Text(line)
         text.stylize("yellow", len(name) if index == 0 else 0)
         yield text
-
-
-def _indented(text: str, width: int) -> Iterator[Text]:
-    indent = " " * 4
-    for line in wrapped(text, width, initial_indent=indent, subsequent_indent=indent):
-        yield Text(line, style="dim")
 
 
 def _gated_lines(rows: Sequence[PodRow], width: int) -> Iterator[Text]:

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from restow.descheduling.plan import API_VERSION
 from restow.simulating.scenarios.expectations import Modality
-from restow.simulating.scenarios.verdicts import Outcome
+from restow.simulating.scenarios.judging import Outcome
 
 
 class SimulationMetadata(Struct, frozen=True, rename="camel"):

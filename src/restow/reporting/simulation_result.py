@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import restow
 from restow.documents.findings import path_text
-from restow.kube.manifests.documents import kind_of
+from restow.kube.manifests import kind_of
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.simulation_document import (
     BudgetTotals,
@@ -32,9 +32,9 @@ from restow.reporting.simulation_document import (
 from restow.simulating.scenarios import recording
 from restow.simulating.scenarios.events import Apply, TimedEvent
 from restow.simulating.scenarios.judging import ExpectationVerdict
-from restow.simulating.scenarios.landings import TrackedEviction
 from restow.simulating.scenarios.loops import EvictionLoop
 from restow.simulating.scenarios.observations import workload_of
+from restow.simulating.scenarios.recording import TrackedEviction
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.running import Finished
 from restow.simulating.scenarios.scenario import Scenario
@@ -182,7 +182,7 @@ def _workloads(finished: Finished) -> Iterator[WorkloadTotals]:
     totals = []
     for name in evicted.keys() | disruptions.keys():
         below = disruptions.get(name)
-        spans = (0.0, 0.0) if below is None else (_seconds(below.below), _seconds(below.longest))
+        spans = (0.0, 0.0) if below is None else (_seconds(below.total), _seconds(below.longest))
         totals.append(WorkloadTotals(name, evicted[name], again[name], *spans))
     yield from sorted(totals, key=lambda each: (-each.below_seconds, -each.evicted, each.workload))
 

@@ -6,38 +6,93 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from restow.descheduling.pod_criteria import short_duration
 from restow.plain_text import printable
-from restow.reporting.columns import GAP, joined, narrowed, widths, wrapped
 from restow.reporting.load_lines import bucketed, sparkline
-from restow.reporting.simulation_loops import loop_lines
-from restow.reporting.simulation_timeline import happenings
-from restow.reporting.simulation_wording import short_name, time_text, verdict_text
-from restow.reporting.table import labelled, print_sections
+from restow.reporting.simulation_wording import (
+    AT_ZERO,
+    DISRUPTED,
+    EVICTED_BY,
+    LEAST_SPREAD,
+    MARKS,
+    TableColumn,
+    courses,
+    happenings,
+    quiet_text,
+    short_name,
+    time_text,
+    verdict_text,
+)
+from restow.reporting.terminal import (
+    GAP,
+    joined,
+    labelled,
+    more_lines,
+    narrowed,
+    paragraph,
+    print_sections,
+    widths,
+    wrapped,
+)
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from msgspec import Struct
     from rich.console import Console
 
-    from restow.reporting.simulation_document import (
-        BudgetTotals,
-        EvictionTotals,
-        SimulationResult,
-        WorkloadTotals,
-    )
+    from restow.reporting.simulation_document import LoopResult, SimulationResult
+
+
+_MOST_LOOPS: Final = 10
+_MOST_NAMES: Final = 3
+_LOOP: Final = "↻"
+
+
+def loop_lines(loops: Sequence[LoopResult], width: int, short: Callable[[str], str]) -> Iterator[Text]:
+    """Yield the loops, a sentence each; ``short`` is how a workload is called."""
+    if not loops:
+        return
+    yield Text(f"{counted(len(loops), 'loop')}: the same state time after time", style="bold")
+    for loop in loops[:_MOST_LOOPS]:
+        yield from _marked(_LOOP, "red", printable(_sentence(loop, short)), width)
+    yield from more_lines(len(loops), _MOST_LOOPS)
+
+
+def _marked(mark: str, colour: str, sentence: str, width: int) -> Iterator[Text]:
+    first, *rest = wrapped(sentence, width - 3)
+    yield Text.assemble(" ", (mark, colour), f" {first}")
+    yield from (Text(f"   {line}") for line in rest)
+
+
+def _sentence(loop: LoopResult, short: Callable[[str], str]) -> str:
+    """``LowNodeUtilization drives replicaset/huge in a loop: every 5m, 9 times from 5m to 50m; ...``."""
+    period, since, until = (short_duration(round(each)) for each in (loop.period_seconds, loop.since, loop.until))
+    driven = _listed([short(each.workload) for each in loop.workloads])
+    verb = "drives" if len(loop.driven_by) == 1 else "drive"
+    moved, scaled = sum(each.moved for each in loop.workloads), sum(each.scaled for each in loop.workloads)
+    done = [counted(moved, "eviction")] * bool(moved) + [counted(scaled, "change") + " of size"] * bool(scaled)
+    nodes = sorted({node for each in loop.workloads for node in each.nodes})
+    where = f" on {_listed(nodes)}" if nodes else ""
+    rounds = f"{loop.rounds:,} times from {since} to {until}"
+    return f"{_listed(loop.driven_by)} {verb} {driven} in a loop: every {period}, {rounds}; {' and '.join(done)}{where}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """``a, b and c``; of many names the first ones."""
+    shown = [*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES:,} more"] if len(names) > _MOST_NAMES else [*names]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
 
 _MOST_LINES: Final = 30
-_MOST_WORKLOADS: Final = 10
+_MOST_ROWS: Final = 10
 _TIME: Final = 8
 _LABEL: Final = 13
 _FEWEST_LEVELS: Final = 10
 _MOST_LEVELS: Final = 40
-#: A spread that is smaller than this everywhere is not drawn as if it were a large one.
-_TOP_SPREAD: Final = 0.1
-_MARKS: Final = {"met": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?", "yellow")}
+_COLOURS: Final = {"met": "green", "failed": "red", "undecided": "yellow"}
 _NONE: Final = "-"
-_ALL: Final = "see -o json"
 
 
 def print_simulation(result: SimulationResult, console: Console) -> None:
@@ -46,10 +101,10 @@ def print_simulation(result: SimulationResult, console: Console) -> None:
     sections = (
         _header(result, width),
         _timeline(result, width),
-        _course(result, width),
-        _strategies(result.strategies, width),
-        _workloads(result.workloads, width),
-        _budgets(result.budgets, width),
+        _courses(result, width),
+        _table(EVICTED_BY, result.strategies, width),
+        _table(DISRUPTED, result.workloads, width),
+        _table(AT_ZERO, result.budgets, width),
         loop_lines(result.loops, width, short_name),
         _expectations(result, width),
     )
@@ -68,9 +123,7 @@ def _header(result: SimulationResult, width: int) -> Iterator[Text]:
     if metadata.policy:
         yield from labelled("policy", [printable(metadata.policy), f"placement: {metadata.placement}"], width)
     holds = f"{counted(summary.nodes, 'node')}, {counted(summary.pods, 'pod')} at the end"
-    quiet = summary.quiet_after_seconds
-    calm = "not quiet at the end" if quiet is None else f"quiet since {time_text(quiet)}"
-    yield from labelled("cluster", [holds, calm], width)
+    yield from labelled("cluster", [holds, quiet_text(summary.quiet_after_seconds)], width)
 
 
 def _timeline(result: SimulationResult, width: int) -> Iterator[Text]:
@@ -81,89 +134,36 @@ def _timeline(result: SimulationResult, width: int) -> Iterator[Text]:
         first, *rest = wrapped(printable(each.text), max(width - _TIME - len(GAP) - 1, _LABEL))
         yield Text(f" {time_text(each.at):>{_TIME}}{GAP}{first}")
         yield from (Text(f" {'':>{_TIME}}{GAP}{line}") for line in rest)
-    if len(happened) > _MOST_LINES:
-        yield Text(f" ... and {len(happened) - _MOST_LINES:,} more: {_ALL}", style="dim")
+    yield from more_lines(len(happened), _MOST_LINES)
 
 
-def _course(result: SimulationResult, width: int) -> Iterator[Text]:
+def _courses(result: SimulationResult, width: int) -> Iterator[Text]:
     """Yield the numbers over time, one line each."""
-    samples, summary = result.samples, result.summary
-    waited = f"at most {summary.most_pending:,}, longest {time_text(summary.longest_pending_seconds)}"
-    low, high = min(samples.nodes_in_use), max(samples.nodes_in_use)
-    series = {
-        "pending pods": (samples.pending, waited),
-        "nodes in use": (samples.nodes_in_use, f"{low:,}" if low == high else f"{low:,} to {high:,}"),
-        "cpu spread": (samples.cpu_spread, _spread(samples.cpu_spread, summary.cpu_spread)),
-        "memory spread": (samples.memory_spread, _spread(samples.memory_spread, summary.memory_spread)),
-    }
-    longest = max(len(details) for _, details in series.values())
+    found = courses(result)
+    longest = max(len(each.details) for each in found)
     room = min(max(width - 1 - _LABEL - 2 * len(GAP) - longest, _FEWEST_LEVELS), _MOST_LEVELS)
     yield Text("The run", style="bold")
-    for name, (numbers, details) in series.items():
-        top = max(*numbers, _TOP_SPREAD if name.endswith("spread") else 1)
-        picture = sparkline(bucketed([each / top for each in numbers], room))
-        yield Text(f" {name:<{_LABEL}}{GAP}{picture}{GAP}{details}")
+    for each in found:
+        top = max(*each.numbers, LEAST_SPREAD if each.title.endswith("spread") else 1)
+        picture = sparkline(bucketed([number / top for number in each.numbers], room))
+        yield Text(f" {each.title.lower():<{_LABEL}}{GAP}{picture}{GAP}{each.details}")
 
 
-def _spread(numbers: Sequence[float], last: float) -> str:
-    return f"at most {max(*numbers, last):.2f}, {last:.2f} at the end"
-
-
-def _strategies(totals: Sequence[EvictionTotals], width: int) -> Iterator[Text]:
-    if not totals:
+def _table(columns: Sequence[TableColumn], rows: Sequence[Struct], width: int) -> Iterator[Text]:
+    """Yield the first rows below their heading; columns in which there is nothing are left out."""
+    if not rows:
         return
-    heading = ["EVICTED BY", "PODS", "MOVED", "RETURNED", "WAITING", "GONE", "AGAIN", "REFUSED"]
-    rows = [
-        [
-            each.by,
-            *_numbers(each.evicted, each.moved, each.returned, each.waiting, each.unreplaced, each.again, each.refused),
-        ]
-        for each in totals
-    ]
-    yield from _table(heading, rows, width)
-
-
-def _workloads(totals: Sequence[WorkloadTotals], width: int) -> Iterator[Text]:
-    if not totals:
-        return
-    heading = ["WORKLOAD", "EVICTED", "AGAIN", "BELOW DESIRED", "LONGEST"]
-    rows = [
-        [
-            short_name(each.workload),
-            *_numbers(each.evicted, each.again),
-            time_text(each.below_seconds),
-            time_text(each.longest_below_seconds),
-        ]
-        for each in totals[:_MOST_WORKLOADS]
-    ]
-    yield from _table(heading, rows, width)
-    if len(totals) > _MOST_WORKLOADS:
-        yield Text(f" ... and {len(totals) - _MOST_WORKLOADS:,} more: {_ALL}", style="dim")
-
-
-def _budgets(totals: Sequence[BudgetTotals], width: int) -> Iterator[Text]:
-    if not totals:
-        return
-    rows = [
-        [short_name(f"pdb/{each.budget}"), time_text(each.zero_seconds), time_text(each.longest_zero_seconds)]
-        for each in totals[:_MOST_WORKLOADS]
-    ]
-    yield from _table(["BUDGET", "AT ZERO", "LONGEST"], rows, width)
-    if len(totals) > _MOST_WORKLOADS:
-        yield Text(f" ... and {len(totals) - _MOST_WORKLOADS:,} more: {_ALL}", style="dim")
-
-
-def _numbers(*numbers: int) -> list[str]:
-    return [f"{each:,}" if each else _NONE for each in numbers]
-
-
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Text]:
-    """Yield rows below their heading; columns in which there is nothing are left out."""
-    cells = [list(heading), *(list(map(printable, row)) for row in rows)]
-    kept = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NONE}]
+    cells = [[each.title.upper(), *(_cell(each, row) for row in rows[:_MOST_ROWS])] for each in columns]
+    kept = [column for column in cells if set(column[1:]) != {_NONE}]
     body = list(zip(*kept, strict=True))
-    columns = narrowed(widths(body), width - 1)
-    yield from (Text(f" {joined(row, columns)}") for row in body)
+    fitting = narrowed(widths(body), width - 1)
+    yield from (Text(f" {joined(row, fitting)}") for row in body)
+    yield from more_lines(len(rows), _MOST_ROWS)
+
+
+def _cell(column: TableColumn, row: Struct) -> str:
+    text = printable(column.text(row))
+    return _NONE if text == "0" else text
 
 
 def _expectations(result: SimulationResult, width: int) -> Iterator[Text]:
@@ -174,7 +174,5 @@ def _expectations(result: SimulationResult, width: int) -> Iterator[Text]:
     details = ", ".join(f"{count:,} {word}" for count, word in parts if count)
     yield Text(f"{counted(len(result.expectations), 'expectation')}: {details}", style="bold")
     for each in result.expectations:
-        mark, colour = _MARKS[each.result]
-        first, *rest = wrapped(printable(each.text), width - 3)
-        yield Text.assemble(" ", (mark, colour), f" {first}")
-        yield from (Text(f"   {line}") for line in [*rest, *wrapped(printable(verdict_text(each)), width - 3)])
+        yield from _marked(MARKS[each.result], _COLOURS[each.result], printable(each.text), width)
+        yield from paragraph(printable(verdict_text(each)), width, indent=3)

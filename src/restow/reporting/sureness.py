@@ -12,7 +12,8 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from restow.descheduling.certainty import NAMED, probability_text, target_kind
+from restow.descheduling.placement import NAMED, probability_text
+from restow.descheduling.plan import target_kind
 from restow.policies.codes import Certainty, TargetKind
 from restow.reporting.wording import counted
 
@@ -84,7 +85,13 @@ def _one_of(move: Move) -> str:
 
 def how_sure(moves: Sequence[Move]) -> str:
     """Count moves by their gain and by their target: ``27 moves, the gain of all is certain; 4 targets certain, 23 open``."""
-    return f"{counted(len(moves), 'move')}, {_gains(moves)}; {targets(moves)}"
+    return "; ".join(filter(None, (f"{counted(len(moves), 'move')}, {_gains(moves)}", targets(moves), _first(moves))))
+
+
+def _first(moves: Sequence[Move]) -> str:
+    """How many replacements come before their pods go; empty if none does."""
+    count = sum(each.is_replaced_first for each in moves)
+    return f"{count:,} replaced before {'it goes' if count == 1 else 'they go'}" if count else ""
 
 
 def _gains(moves: Sequence[Move]) -> str:

@@ -1,7 +1,8 @@
 """``restow plan`` on a terminal: the answer first, then the reasons, then the next command.
 
-One screen for a small cluster, counts instead of lists for a large one. Colour is left to the console, which drops it
-where the output is no terminal; every word is readable without.
+``-o table`` is one screen for a small cluster, and counts instead of lists for a large one. ``-o wide`` has every move and
+every refusal with all columns, nothing cut, one line each. Colour is left to the console, which drops it where the output
+is no terminal; every word is readable without.
 """
 
 from __future__ import annotations
@@ -13,27 +14,37 @@ from rich.text import Text
 
 from restow.plain_text import printable
 from restow.policies.codes import Stage
-from restow.reporting.answer import headline, note_sentences, problem_sentences, stays
-from restow.reporting.columns import GAP, next_commands, widths, wrapped
+from restow.reporting.answer import (
+    also_staying,
+    balance,
+    goals,
+    group_refusals,
+    headline,
+    made_together,
+    not_done,
+    note_sentences,
+    problem_sentences,
+    stays,
+    wanted,
+)
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines, total_line
-from restow.reporting.purpose import balance, made_together, not_done, wanted
-from restow.reporting.refusal_groups import group_refusals
-from restow.reporting.terminal import shown
-from restow.reporting.wording import counted
+from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
+from restow.reporting.terminal import GAP, labelled, next_commands, print_sections, shown, widths, wrapped
+from restow.reporting.wording import counted, with_caveat
+from restow.usage.measured import age_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
-    from restow.descheduling.plan import PlanDocument
-    from restow.reporting.report import Report
+    from restow.descheduling.plan import MeasuredUsage, Move, PlanDocument, Refusal
+    from restow.reporting.forms import Report
+
 
 _MOST_GROUPS: Final = 8
 _NARROWEST_MESSAGE: Final = 20
-_LABEL: Final = 7
-_PART_GAP: Final = "   "
 
 
 def form(report: Report) -> str:
@@ -56,13 +67,6 @@ def print_table(report: Report, console: Console) -> None:
     print_sections(sections, console)
 
 
-def print_sections(sections: Iterable[Iterable[Text]], console: Console) -> None:
-    """Print the sections that have lines, an empty line between two."""
-    filled = filter(None, map(list, sections))
-    for index, lines in enumerate(filled):
-        console.print(*([Text()] if index else []), *lines, sep="\n", soft_wrap=True, highlight=False)
-
-
 def header_lines(report: Report, width: int) -> Iterator[Text]:
     """Say which cluster, which policy, which placement."""
     summary, policy = report.plan.summary, report.policy
@@ -74,24 +78,12 @@ def header_lines(report: Report, width: int) -> Iterator[Text]:
     yield from labelled("policy", [name, strategies, f"placement: {report.plan.metadata.placement}"], width)
 
 
-def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
-    """Yield a label and its parts, as many on a line as fit."""
-    room = width - _LABEL - len(GAP)
-    lines: list[str] = []
-    for part in parts:
-        if lines and len(f"{lines[-1]}{_PART_GAP}{part}") <= room:
-            lines[-1] += _PART_GAP + part
-        else:
-            lines += wrapped(part, room)
-    for index, line in enumerate(lines):
-        yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "dim"), line)
-
-
 def _answer_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     """Yield the headline, and under it the moves, or else why there are none."""
     yield from headline_lines(plan, width)
     if not plan.moves:
         yield from _group_lines(plan, width)
+        yield from _goal_lines(plan, width)
         return
     yield from purpose_lines(plan, width)
     yield from move_lines(plan, width)
@@ -104,11 +96,17 @@ def headline_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
 
 def purpose_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
     """Say what each strategy gets of what it asked for, how balance changes, and what is done as one."""
+    yield from _goal_lines(plan, width)
     yield from total_line("by strategy", ", ".join(wanted(plan)), width)
     if balance(plan):
         yield from total_line("balance", "; ".join(balance(plan)), width)
     if made_together(plan):
         yield from total_line("all or none", made_together(plan), width)
+
+
+def _goal_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
+    for sentence in goals(plan):
+        yield from total_line("goal", sentence, width)
 
 
 def _refusal_lines(plan: PlanDocument, width: int) -> Iterator[Text]:
@@ -142,8 +140,7 @@ def problem_lines(report: Report, width: int) -> Iterator[Text]:
         *(("note", printable(each)) for each in report.notes),
     ]
     for label, sentence in sentences:
-        for index, line in enumerate(wrapped(sentence, width - _LABEL - len(GAP))):
-            yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "yellow"), line)
+        yield from labelled(label, [sentence], width, "yellow")
 
 
 def _next_commands(report: Report, width: int) -> Iterator[Text]:
@@ -162,3 +159,114 @@ def _example(plan: PlanDocument) -> str:
     order = tuple(reversed(Stage))
     chosen = min(plan.refusals, key=lambda each: order.index(each.stage), default=None)
     return printable(str(chosen.pod)) if chosen else ""
+
+
+_MOVE_HEADER = (
+    "#",
+    "POD",
+    "OWNER",
+    "FROM",
+    "TO",
+    "GAIN",
+    "CANDIDATES",
+    "PROFILE",
+    "STRATEGY",
+    "REASON",
+)
+_REFUSAL_HEADER = ("POD", "NODE", "STAGE", "CODE", "PROFILE", "STRATEGY", "MESSAGE")
+_USAGE_HEADER = ("NODE", "USAGE", "NEWEST SAMPLE", "SAMPLES")
+_UNCUT = 10_000
+
+
+def wide_form(report: Report) -> str:
+    """Render ``-o wide``."""
+    return shown(partial(print_wide, report))
+
+
+def print_wide(report: Report, console: Console) -> None:
+    """Print the report; lines are as long as they need to be."""
+    plan = report.plan
+    sections = (
+        header_lines(report, _UNCUT),
+        [
+            Text(headline(plan), style="bold"),
+            *(purpose_lines(plan, _UNCUT) if plan.moves else ()),
+            *_rows_text(_move_rows(plan)),
+        ],
+        [Text(stays(plan), style="bold"), *_rows_text(_refusal_rows(plan))] if plan.refusals else (),
+        problem_lines(report, _UNCUT),
+        *([Text(usage_title(each), style="bold"), *_rows_text(_usage_rows(each))] for each in plan.usage),
+        load_lines(report, _UNCUT),
+        node_lines(report, _UNCUT),
+    )
+    print_sections(sections, console)
+
+
+def _move_rows(plan: PlanDocument) -> Iterator[Sequence[str]]:
+    if plan.moves:
+        yield _MOVE_HEADER
+    for number, move in enumerate(plan.moves, 1):
+        yield (str(number), *map(printable, _move_cells(move)))
+
+
+def _move_cells(move: Move) -> Sequence[str]:
+    return (
+        str(move.pod),
+        str(move.owner or "-"),
+        move.source,
+        landing_in_full(move),
+        sureness_in_words(move),
+        _candidates(move),
+        move.profile or "-",
+        move.plugin,
+        with_caveat(move),
+    )
+
+
+def _candidates(move: Move) -> str:
+    unlisted = move.candidate_count - len(move.candidates)
+    more = f" and {unlisted:,} more" if unlisted > 0 else ""
+    nodes = ", ".join(candidate_texts(move))
+    return f"{nodes or '-'}{more}"
+
+
+def _refusal_rows(plan: PlanDocument) -> Iterator[Sequence[str]]:
+    if plan.refusals:
+        yield _REFUSAL_HEADER
+    for refusal in plan.refusals:
+        yield tuple(map(printable, _refusal_cells(refusal)))
+
+
+def _refusal_cells(refusal: Refusal) -> Sequence[str]:
+    more = len(also_staying(refusal))
+    return (
+        str(refusal.pod),
+        refusal.node,
+        refusal.stage,
+        refusal.code,
+        refusal.profile or "-",
+        refusal.plugin,
+        refusal.message + (f" ({counted(more, 'more pod stays', 'more pods stay')})" if more else ""),
+    )
+
+
+def usage_title(usage: MeasuredUsage) -> str:
+    """Return who was asked what, and what counts of the answer."""
+    figure = "newest value" if usage.percentile is None else f"p{usage.percentile:g}"
+    return printable(f"Usage by {usage.source}, {figure} of {usage.query}")
+
+
+def _usage_rows(usage: MeasuredUsage) -> Iterator[Sequence[str]]:
+    yield _USAGE_HEADER
+    for each in usage.nodes:
+        yield (printable(each.node), f"{each.value:.4f}", age_text(each.age_seconds), f"{each.samples:,}")
+
+
+def _rows_text(rows: Iterator[Sequence[str]]) -> Iterator[Text]:
+    """Yield all rows as one text: there may be 100,000, and a console is slow with one object a line."""
+    every = list(rows)
+    if not every:
+        return
+    *padded, _ = widths(every)
+    lines = (GAP.join([*map(str.ljust, row, padded), row[-1]]).rstrip() for row in every)
+    yield Text("\n".join(f" {line}" for line in lines))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from restow.plain_text import printable
+from restow.policies.codes import ReplacementMode
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Move
@@ -33,11 +34,20 @@ def resource_order(resource: str) -> tuple[int, str]:
     return (_RESOURCES_FIRST.index(resource) if known else len(_RESOURCES_FIRST), resource)
 
 
+#: What comes before a pod goes.
+_FIRST: Final = {
+    ReplacementMode.RESERVE: "its place is held before it goes",
+    ReplacementMode.SURGE: "replaced before it goes",
+    ReplacementMode.ROLLOUT: "replaced before it goes, by a rollout",
+    ReplacementMode.MIGRATE: "migrated while it runs",
+}
+
+
 def with_caveat(move: Move) -> str:
-    """Return the reason of a move, and why its replacement may be another pod than the one that was proven."""
-    if not move.caveat:
-        return move.reason
-    return f"{move.reason}; likely at most: {move.caveat}" if move.reason else f"likely at most: {move.caveat}"
+    """Return the reason of a move, what comes before its pod goes, and why that may be another pod than was proven."""
+    first = _FIRST.get(move.mode, "") + (", if possible" if move.evicts_instead is True else "")
+    caveat = f"likely at most: {move.caveat}" if move.caveat else ""
+    return "; ".join(filter(None, (move.reason, first, caveat)))
 
 
 def why(plugin: str, reason: str) -> str:

@@ -24,9 +24,9 @@ from builders.plans import (
 )
 from reporting.work import calls
 from restow.descheduling.plan import Remark
+from restow.reporting.forms import Report
 from restow.reporting.html.page import render_html
 from restow.reporting.json import compact_json, document
-from restow.reporting.report import Report
 
 VOID = {"meta", "input"}
 

@@ -99,7 +99,7 @@ def test_what_is_left_out_is_said() -> None:
     found = page(LONG)
     assert "Showing the first 100 of 700; -o json has all of them." in found.texts
     assert "Showing the first 100 of 300; -o json has all of them." in found.texts
-    assert len(found.having("td", **{"data-head": "Disruption budget"})) == 100
+    assert len(found.having("td", **{"data-head": "Budget"})) == 100
 
 
 def test_a_day_of_thousands_of_evictions_is_a_small_page() -> None:

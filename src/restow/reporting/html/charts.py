@@ -1,22 +1,29 @@
-"""Numbers over time as inline SVG: lines and stacked bars above a time axis, with marks where something happened.
+"""The charts of a simulation, as inline SVG: what was sampled as lines, evictions as stacked bars, above one time axis.
 
-The picture is as wide as its place: what is drawn is stretched, texts are not. A mouse over a moment says its numbers
-(titles); the label of the picture says the whole of it for those who do not see it.
+Marks show where something happened. The picture is as wide as its place: what is drawn is stretched, texts are not. A mouse
+over a moment says its numbers (titles); the label of the picture, and a table of few rows, say the whole of it for those who
+do not see it.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from restow.kube.duration import HOUR, MINUTE, SECOND
-from restow.reporting.html.elements import Markup, joined, tag, text
-from restow.reporting.simulation_wording import time_text
+from restow.reporting.html.elements import Markup, joined, row, tag, text
+from restow.reporting.simulation_wording import EVICTED_BY, LEAST_SPREAD, SAMPLED, Course, courses, time_text
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from restow.reporting.simulation_document import MadeEviction, SimulationResult
+
 
 #: The coordinates of what is stretched.
 _WIDTH: Final = 1000
@@ -217,3 +224,97 @@ def legend(kinds: Mapping[str, str]) -> Markup:
     }
     words = (tag("span", swatch[kind], text(f" {name}")) for kind, name in kinds.items())
     return tag("p", joined(words), class_="key")
+
+
+#: Of more strategies the others are drawn together.
+_MOST_STRATEGIES: Final = 8
+_OTHERS: Final = "all others"
+_BARS: Final = 60
+_ROWS: Final = 24
+_UP: Final = {"moved": "moved to another node", "waiting": "waiting at the end", "unreplaced": "not replaced"}
+_DOWN: Final = {"returned": "in vain: back on its node (below the line)"}
+
+
+def run_charts(result: SimulationResult, axis: Axis) -> Iterator[Markup]:
+    """Yield the figures of nodes in use, pending pods and balance."""
+    pending, in_use, cpu, memory = courses(result)
+    yield _numbers(in_use, result, axis)
+    yield _numbers(pending, result, axis)
+    lines = (Line("CPU", "cpu", cpu.numbers), Line("memory", "memory", memory.numbers))
+    caption_text = f"CPU {cpu.details}; memory {memory.details}"
+    title = "Spread: standard deviation of the nodes' requests / allocatable"
+    scale = scale_of([*cpu.numbers, *memory.numbers], LEAST_SPREAD)
+    drawn = line_chart(lines, result.samples.every_seconds, axis, f"{title}: {caption_text}", scale)
+    yield _figure(title, caption_text, joined([legend({"cpu": "CPU", "memory": "memory (dashed)"}), drawn]))
+
+
+def _numbers(course: Course, result: SimulationResult, axis: Axis) -> Markup:
+    line, described = Line(course.title, "count", course.numbers), f"{course.title}: {course.details}"
+    drawn = line_chart([line], result.samples.every_seconds, axis, described, scale_of(course.numbers))
+    return _figure(course.title, course.details, drawn)
+
+
+def _figure(title: str, caption_text: str, drawn: Markup) -> Markup:
+    caption = tag("figcaption", tag("b", text(title)), text(" "), tag("span", text(caption_text), class_="dim"))
+    return tag("figure", caption, drawn)
+
+
+def eviction_charts(result: SimulationResult, axis: Axis) -> Iterator[Markup]:
+    """Yield a figure for each strategy that evicted."""
+    names = [name for name, _ in Counter(each.by for each in result.evictions).most_common()]
+    drawn = names if len(names) <= _MOST_STRATEGIES else [*names[: _MOST_STRATEGIES - 1], _OTHERS]
+    made: dict[str, list[MadeEviction]] = {name: [] for name in drawn}
+    for each in result.evictions:
+        made[each.by if each.by in made else _OTHERS].append(each)
+    used = {each.result for each in result.evictions}
+    yield legend({kind: name for kind, name in (_UP | _DOWN).items() if kind in used})
+    for name, found in made.items():
+        caption_text = _outcomes(Counter(each.result for each in found))
+        yield _figure(name, caption_text, bar_chart(_bars(found, axis), axis, f"Evictions by {name}: {caption_text}"))
+
+
+def _bars(evictions: Sequence[MadeEviction], axis: Axis) -> list[Bar]:
+    """What was evicted in each of equal stretches of the run."""
+    width = axis.seconds / _BARS
+    counts: dict[int, Counter[str]] = {}
+    for each in evictions:
+        place = min(int(each.at / width), _BARS - 1) if width else 0
+        counts.setdefault(place, Counter())[each.result] += 1
+    return [
+        Bar(
+            place * width,
+            (place + 1) * width,
+            {kind: found[kind] for kind in _UP},
+            {kind: found[kind] for kind in _DOWN},
+            _outcomes(found),
+        )
+        for place, found in sorted(counts.items())
+    ]
+
+
+def _outcomes(counts: Counter[str]) -> str:
+    kinds = {each.field: each.title.lower() for each in EVICTED_BY if each.field in _UP | _DOWN}
+    parts = ", ".join(f"{counts[kind]:,} {word}" for kind, word in kinds.items() if counts[kind])
+    return f"{counted(counts.total(), 'pod')}: {parts}" if parts else "0 pods"
+
+
+def numbers_table(result: SimulationResult) -> Markup:
+    """Write what the charts show as a table of few rows: their alternative for those who do not see them."""
+    samples = result.samples
+    distance = -(-len(samples.pending) // _ROWS)
+    shown = range(0, len(samples.pending), distance)
+    times = [each.at for each in result.evictions]
+    heads = ("Time", *(each.title for each in SAMPLED), "Evictions so far")
+    body = (
+        row(
+            (
+                text(time_text(index * samples.every_seconds)),
+                *(text(each.shown(getattr(samples, each.field)[index])) for each in SAMPLED),
+                text(f"{bisect_right(times, index * samples.every_seconds):,}"),
+            )
+        )
+        for index in shown
+    )
+    table = tag("table", tag("thead", row(map(text, heads), "th")), tag("tbody", *body), class_="numbers")
+    wide = tag("div", table, class_="scrolled", tabindex=0, role="region", aria_label="The charts in numbers")
+    return tag("details", tag("summary", text("The charts in numbers")), wide, class_="short")

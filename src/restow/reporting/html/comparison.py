@@ -6,19 +6,29 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from restow.reporting.comparison_numbers import NUMBERS, ComparedNumber
+from restow.reporting.comparison_result import NUMBERS, ComparedNumber
 from restow.reporting.comparison_table import HOW, context_of, difference_of, half_of, verdict_of
-from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
-from restow.reporting.html.frame import contents, facts, origin, whole_page
+from restow.reporting.html.elements import (
+    EMPTY,
+    Markup,
+    cards,
+    contents,
+    facts,
+    joined,
+    origin,
+    section,
+    tag,
+    text,
+    whole_page,
+)
 from restow.reporting.html.simulation import STYLES
-from restow.reporting.html.tables import cards
 from restow.reporting.simulation_wording import time_text
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from restow.reporting.comparison_document import ComparedPolicy, Comparison
+    from restow.reporting.comparison_result import ComparedPolicy, Comparison
 
 #: Pixels of a policy's row in a picture, and percent of its width that dots keep from its edges.
 _ROW: Final = 22
@@ -60,7 +70,7 @@ def _headline(result: Comparison) -> str:
 def _numbers(result: Comparison) -> Markup:
     rows = (
         {
-            "Number": text(number.title),
+            "Number": text(number.column.title),
             "Policy": text(policy.policy),
             "Median": text(number.text(quartiles.median)),
             "Middle half": text(half_of(quartiles, number) or "-"),
@@ -94,12 +104,14 @@ def _picture(number: ComparedNumber, policies: Sequence[ComparedPolicy]) -> Mark
     low, high = min(ends, default=0), max(ends, default=0)
     if number.text(low) == number.text(high):
         return EMPTY
-    note = f"{number.title}: {number.text(low)} to {number.text(high)}"
+    note = f"{number.column.title}: {number.text(low)} to {number.text(high)}"
     rows = (
         joined([tag("p", text(_named(policy, values)), class_="key"), _row(number, policy, values, (low, high))])
         for policy, values in zip(policies, known, strict=True)
     )
-    caption = tag("figcaption", tag("b", text(number.title)), text(f" {number.text(low)} to {number.text(high)}"))
+    caption = tag(
+        "figcaption", tag("b", text(number.column.title)), text(f" {number.text(low)} to {number.text(high)}")
+    )
     return tag("figure", caption, *rows, aria_label=note)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from restow.descheduling.certainty import NAMED, target_kind
+from restow.descheduling.placement import NAMED
+from restow.descheduling.plan import target_kind
 from restow.policies.codes import Certainty, TargetKind
-from restow.reporting.answer import headline, predicts, stays
+from restow.reporting.answer import RefusalGroup, also_staying, group_refusals, headline, predicts, stays
 from restow.reporting.html.elements import EMPTY, Markup, joined, row, section, tag, text
-from restow.reporting.refusal_groups import RefusalGroup, also_staying, group_refusals
 from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.wording import with_caveat
 

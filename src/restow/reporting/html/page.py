@@ -1,4 +1,4 @@
-"""``-o html``: the whole page in one file.
+"""``restow plan -o html``: the whole page in one file, the answer first.
 
 The plan itself travels in the page as JSON, for the page's script.
 """
@@ -9,21 +9,160 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from restow.cluster.usage import age_text
+from restow.plain_text import printable
 from restow.policies.understood import DEFAULT_MARK
-from restow.reporting.answer import headline, predicts
-from restow.reporting.html.answer import answer
-from restow.reporting.html.cluster import MOST_CARDS, cluster
-from restow.reporting.html.elements import EMPTY, Markup, row, section, tag, text
-from restow.reporting.html.frame import contents, facts, whole_page
-from restow.reporting.html.heat_map import heat_data
+from restow.reporting.answer import (
+    balance,
+    best_known,
+    certain_moves,
+    figure_text,
+    gain,
+    goal_sentence,
+    goals,
+    group_refusals,
+    headline,
+    imbalance,
+    less_even,
+    levels,
+    made_together,
+    not_done,
+    note_sentences,
+    obstacles,
+    predicts,
+    predicts_load,
+    problem_sentences,
+    staying_pods,
+    stays,
+    usage_of,
+    wanted,
+)
+from restow.reporting.html.cluster import MOST_CARDS, cluster, heat_data
+from restow.reporting.html.elements import (
+    EMPTY,
+    Markup,
+    contents,
+    facts,
+    figure,
+    joined,
+    origin,
+    row,
+    section,
+    tag,
+    text,
+    whole_page,
+)
 from restow.reporting.html.moves import moves, refusals
 from restow.reporting.json import compact_json, document
-from restow.reporting.wide import usage_title
+from restow.reporting.sureness import targets
+from restow.reporting.table import usage_title
+from restow.reporting.wording import counted, resource_title
+from restow.usage.measured import age_text
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import MeasuredUsage, PlanDocument
-    from restow.reporting.report import PolicyView, Report
+    from collections.abc import Iterator
+
+    from restow.descheduling.plan import GoalResult, MeasuredUsage, PlanDocument
+    from restow.reporting.answer import Imbalance
+    from restow.reporting.forms import PolicyView, Report
+
+
+def answer(report: Report) -> Markup:
+    """Write the page's header."""
+    plan = report.plan
+    made = (f"restow plan, {plan.metadata.placement} placement", report.sources, plan.metadata.generated_at)
+    return tag(
+        "header",
+        origin(made),
+        tag("h1", text(_sentence(report))),
+        tag("p", text(_second_sentence(report)), class_="lead"),
+        tag("dl", *_figures(plan), class_="figures"),
+        _attention(report),
+    )
+
+
+def _sentence(report: Report) -> str:
+    """What moves and why; what that gains only where a strategy asked for it and no resource pays for it.
+
+    A plan with a goal begins with that.
+    """
+    plan = report.plan
+    if not plan.moves:
+        return headline(plan)
+    if not predicts(plan):
+        return f"{counted(len(plan.moves), 'eviction')} as the Kubernetes Descheduler would make them"
+    if plan.goals:
+        return goal_sentence(plan.goals[0], len(plan.moves))
+    worse = less_even(plan)
+    gained = gain(report) if levels(plan) and not worse else None
+    strategies = sorted({each.plugin for each in plan.moves})
+    details = gained or f"{counted(len(plan.moves), 'move')} for {printable(', '.join(strategies))}"
+    return "; ".join([details, *worse])
+
+
+def _second_sentence(report: Report) -> str:
+    plan = report.plan
+    sentences = [f"Goal {each}." for each in goals(plan)]
+    sentences += [f"{stays(plan)}.", *obstacles(plan)] if plan.refusals else []
+    if plan.moves:
+        about = [f"{headline(plan)}.", f"Moves by strategy: {', '.join(wanted(plan))}."]
+        about += [f"Balance: {'; '.join(balance(plan))}."] if balance(plan) else []
+        about += [f"All or none: {made_together(plan)}."] if made_together(plan) else []
+        sentences = [*about, *sentences]
+    sentences += [f"Not done, since one pod cannot go: {not_done(plan)}."] if not_done(plan) else []
+    return " ".join(sentences)
+
+
+def _figures(plan: PlanDocument) -> Iterator[Markup]:
+    strategies = len({each.plugin for each in plan.moves})
+    moves = "Moves" if predicts(plan) else "Evictions"
+    yield figure(moves, text(f"{len(plan.moves):,}"), f"by {counted(strategies, 'strategy', 'strategies')}")
+    yield _certainty(plan)
+    reasons = counted(len(group_refusals(plan.refusals)), "reason")
+    yield figure("Refused", text(f"{staying_pods(plan):,}"), f"{counted(len(plan.refusals), 'refusal')}, {reasons}")
+    yield _goal(plan.goals[0]) if plan.goals else _imbalance(plan)
+
+
+def _goal(result: GoalResult) -> Markup:
+    """How far the goal is reached, and what is known of better plans."""
+    before, after = figure_text(result.before), figure_text(result.after)
+    change = joined([text(before), tag("span", text(" → "), class_="dim"), text(after)])
+    known = "; ".join([printable(result.unit), *best_known(result), *usage_of(result)])
+    return figure(f"Goal {printable(result.goal)}", change, known)
+
+
+def _certainty(plan: PlanDocument) -> Markup:
+    if not predicts(plan):
+        return figure("Gain certain", text("-"), "targets are not predicted")
+    details = f"of {counted(len(plan.moves), 'move')}{f'; {targets(plan.moves)}' if plan.moves else ''}"
+    return figure("Gain certain", text(f"{certain_moves(plan):,}"), details)
+
+
+def _imbalance(plan: PlanDocument) -> Markup:
+    worst = imbalance(plan)
+    if worst is None:
+        return figure("Imbalance", text("-"), "load unknown")
+    title = f"{resource_title(worst.resource)} imbalance"
+    meaning = "standard deviation over the nodes"
+    if not predicts_load(plan):
+        return figure(title, text(f"{worst.before:.2f}"), meaning)
+    change = joined([text(f"{worst.before:.2f}"), tag("span", text(" → "), class_="dim"), text(f"{worst.after:.2f}")])
+    return figure(title, change, f"{meaning}, {_compared(worst)}")
+
+
+def _compared(found: Imbalance) -> str:
+    before, after = f"{found.before:.2f}", f"{found.after:.2f}"
+    if before == after:
+        return "unchanged"
+    return "lower than before" if found.after < found.before else "higher than before"
+
+
+def _attention(report: Report) -> Markup:
+    sentences = [*problem_sentences(report.plan), *note_sentences(report.plan), *report.notes]
+    if not sentences:
+        return EMPTY
+    items = tag("ul", *(tag("li", text(each)) for each in sentences))
+    return tag("aside", tag("strong", text("Please note")), items, class_="attention", aria_label="Problems and notes")
+
 
 _HEADS = ("Node", "Usage", "Newest sample", "Samples")
 

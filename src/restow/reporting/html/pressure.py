@@ -22,9 +22,9 @@ from restow.reporting.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from restow.pressure.monitoring import PressureView
     from restow.pressure.rules import Rule
     from restow.pressure.situation import SingleArray, Situation
-    from restow.pressure.view import PressureView
 
 #: Nodes that are shown: those under pressure, and those nearest to it.
 MOST_NODES: Final = 100

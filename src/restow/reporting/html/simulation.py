@@ -5,17 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from restow.plain_text import printable
-from restow.reporting.html.charts import Axis
-from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
-from restow.reporting.html.frame import contents, facts, figure, origin, whole_page
-from restow.reporting.html.simulation_charts import eviction_charts, numbers_table, run_charts
-from restow.reporting.html.tables import cards, left_out
-from restow.reporting.simulation_timeline import happenings, moved_again
-from restow.reporting.simulation_wording import short_name, time_text, verdict_text
+from restow.reporting.html.charts import Axis, eviction_charts, numbers_table, run_charts
+from restow.reporting.html.elements import (
+    EMPTY,
+    Markup,
+    cards,
+    contents,
+    facts,
+    figure,
+    joined,
+    left_out,
+    origin,
+    section,
+    tag,
+    text,
+    whole_page,
+)
+from restow.reporting.simulation_wording import (
+    AT_ZERO,
+    DISRUPTED,
+    EVICTED_BY,
+    MARKS,
+    TableColumn,
+    happenings,
+    moved_again,
+    quiet_text,
+    short_name,
+    time_text,
+    verdict_text,
+)
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from msgspec import Struct
 
     from restow.reporting.simulation_document import MadeEviction, SimulationResult
 
@@ -23,7 +47,6 @@ STYLES: Final = ("style.css", "simulation.css")
 MOST_LINES: Final = 400
 MOST_ROWS: Final = 100
 _MOST_STOPS: Final = 12
-_MARKS: Final = {"met": "✓", "failed": "✗", "undecided": "?"}
 
 
 def form(result: SimulationResult) -> bytes:
@@ -77,8 +100,7 @@ def _headline(result: SimulationResult) -> str:
 
 def _lead(result: SimulationResult) -> str:
     summary, described = result.summary, result.metadata.description.strip()
-    quiet = summary.quiet_after_seconds
-    calm = "Not quiet at the end." if quiet is None else f"Quiet since {time_text(quiet)}."
+    calm = f"{quiet_text(summary.quiet_after_seconds).capitalize()}."
     holds = f"{counted(summary.nodes, 'node')} and {counted(summary.pods, 'pod')} at the end."
     return printable(" ".join([described.rstrip(".") + "." if described else "", holds, calm]).strip())
 
@@ -93,7 +115,7 @@ def _figures(result: SimulationResult) -> Iterator[Markup]:
     yield figure("Pending", text(f"{summary.most_pending:,}"), waited)
     highest, last = f"{max(*samples.cpu_spread, summary.cpu_spread):.2f}", f"{summary.cpu_spread:.2f}"
     change = joined([text(highest), tag("span", text(" → "), class_="dim"), text(last)])
-    yield figure("CPU imbalance", change, "standard deviation over the nodes: its highest, and at the end")
+    yield figure("CPU spread", change, "standard deviation over the nodes: its highest, and at the end")
 
 
 def _attention(result: SimulationResult) -> Markup:
@@ -117,21 +139,14 @@ def _run(result: SimulationResult, axis: Axis) -> Markup:
 
 def _evictions(result: SimulationResult, axis: Axis) -> Markup:
     if not result.strategies:
-        return section("evictions", "Evictions", tag("p", text("Nobody evicted a pod.")))
-    rows = (
-        {
-            "Evicted by": text(each.by),
-            "Pods": text(f"{each.evicted:,}"),
-            "Moved": text(f"{each.moved:,}"),
-            "In vain": text(f"{each.returned:,}"),
-            "Waiting": text(f"{each.waiting:,}"),
-            "Not replaced": text(f"{each.unreplaced:,}"),
-            "Again": text(f"{each.again:,}"),
-            "Refused": text(f"{each.refused:,}"),
-        }
-        for each in result.strategies
-    )
-    return section("evictions", "Evictions", *eviction_charts(result, axis), cards(rows))
+        return section("evictions", "Evictions", tag("p", text("No pod was evicted.")))
+    return section("evictions", "Evictions", *eviction_charts(result, axis), _table(EVICTED_BY, result.strategies))
+
+
+def _table(columns: Sequence[TableColumn], rows: Sequence[Struct]) -> Markup:
+    """Write the first rows, and say how many there are."""
+    body = ({each.title: text(each.text(row)) for each in columns} for row in rows[:MOST_ROWS])
+    return joined([left_out(len(rows), MOST_ROWS), cards(body)])
 
 
 def _again(result: SimulationResult) -> Markup:
@@ -169,36 +184,12 @@ def _times(course: Sequence[MadeEviction]) -> str:
 def _disruption(result: SimulationResult) -> Markup:
     if not result.workloads and not result.budgets:
         return EMPTY
-    below = "Below desired: for how long a workload that had been complete had fewer ready pods than it shall have. "
-    zero = "At zero: for how long a PodDisruptionBudget let none of its pods go."
+    below = "Below desired: for how long a workload that had been complete had fewer ready pods than desired. "
+    zero = "At zero: for how long a PodDisruptionBudget allowed no eviction."
     note = tag("p", text((below if result.workloads else "") + (zero if result.budgets else "")), class_="dim")
-    return section("disruption", "Disruption", note, _workloads(result), _budgets(result))
-
-
-def _workloads(result: SimulationResult) -> Markup:
-    rows = (
-        {
-            "Workload": text(short_name(each.workload)),
-            "Evicted": text(f"{each.evicted:,}"),
-            "Again": text(f"{each.again:,}"),
-            "Below desired": text(time_text(each.below_seconds)),
-            "Longest gap": text(time_text(each.longest_below_seconds)),
-        }
-        for each in result.workloads[:MOST_ROWS]
+    return section(
+        "disruption", "Disruption", note, _table(DISRUPTED, result.workloads), _table(AT_ZERO, result.budgets)
     )
-    return joined([left_out(len(result.workloads), MOST_ROWS), cards(rows)])
-
-
-def _budgets(result: SimulationResult) -> Markup:
-    rows = (
-        {
-            "Disruption budget": text(short_name(f"pdb/{each.budget}")),
-            "At zero": text(time_text(each.zero_seconds)),
-            "Longest": text(time_text(each.longest_zero_seconds)),
-        }
-        for each in result.budgets[:MOST_ROWS]
-    )
-    return joined([left_out(len(result.budgets), MOST_ROWS), cards(rows)])
 
 
 def _events(result: SimulationResult) -> Markup:
@@ -218,7 +209,7 @@ def _expectations(result: SimulationResult) -> Markup:
     items = (
         tag(
             "li",
-            tag("span", text(f"{_MARKS[each.result]} {each.result}"), class_="verdict"),
+            tag("span", text(f"{MARKS[each.result]} {each.result}"), class_="verdict"),
             tag("p", text(each.text)),
             tag("p", text(verdict_text(each)), class_="dim"),
             class_=each.result,
