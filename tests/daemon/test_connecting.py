@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from descheduler.hearing import Heard
-from restow.daemon.connecting import connected
-from restow.daemon.settings import ApiSettings
+from restow.daemon.connecting import ApiSettings, connected
 from restow.errors import InputError
 
 pytestmark = pytest.mark.asyncio

@@ -9,10 +9,10 @@ import pytest
 
 from descheduler.hearing import Heard, sample
 from restow.client.errors import Conflict, Unreachable
-from restow.client.leadership import Permit, Timing
-from restow.client.leases import Lease, LeaseSpec
+from restow.client.leader_election import Lease, LeaseSpec, Timing
+from restow.client.transport import Permit
 from restow.daemon import electing
-from restow.daemon.settings import LeaseSettings
+from restow.daemon.electing import LeaseSettings
 from restow.descheduler.settings import CycleSettings, Settings
 from restow.serving.metrics import Metrics
 

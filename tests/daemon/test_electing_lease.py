@@ -11,9 +11,8 @@ import pytest
 
 from daemon.test_electing import Store, clock
 from restow.client.errors import Unreachable
-from restow.client.leader_election import Election
-from restow.client.leadership import Permit
-from restow.client.leases import Lease, LeaseSpec, micro_time
+from restow.client.leader_election import Election, Lease, LeaseSpec, micro_time
+from restow.client.transport import Permit
 from restow.daemon import electing
 from restow.daemon.electing import holder_of, under_lease
 from restow.errors import ClientError

@@ -8,8 +8,7 @@ import ssl
 import pytest
 
 from descheduler.hearing import Heard
-from restow.daemon.https import https
-from restow.daemon.settings import HttpsSettings
+from restow.daemon.connecting import HttpsSettings, https
 from restow.serving.health import Health
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version

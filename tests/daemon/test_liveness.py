@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from descheduler.hearing import Heard
-from restow.daemon import liveness
-from restow.daemon.liveness import MOST_LAG, watched
+from restow.daemon import background
+from restow.daemon.background import MOST_LAG, watched
 from restow.serving.health import Watchdog
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -28,7 +28,7 @@ async def test_one_whose_turns_come_late_is(monkeypatch: pytest.MonkeyPatch) -> 
     """Whatever keeps it: what is due in a second comes after more than half a minute."""
     real = asyncio.sleep
     lagging = SimpleNamespace(create_task=asyncio.create_task, sleep=lambda _: real(MOST_LAG + 5))
-    monkeypatch.setattr(liveness, "asyncio", lagging)
+    monkeypatch.setattr(background, "asyncio", lagging)
     heard, watchdog = Heard(), Watchdog()
     async with watched(watchdog, heard.log):
         await asyncio.sleep(MOST_LAG + 1)

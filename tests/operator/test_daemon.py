@@ -14,12 +14,11 @@ from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi
 from descheduler.hearing import Heard, sample
 from restow.client.errors import ServerTrouble
-from restow.client.leadership import Permit, always
-from restow.client.transport import Call
+from restow.client.transport import Call, Permit, always
 from restow.operator import daemon
 from restow.operator.daemon import RESYNC, _Work
-from restow.operator.metrics import OperatorMetrics
 from restow.operator.resource import NAMESPACE
+from restow.operator.status import OperatorMetrics
 from restow.operator.syncing import FINALIZER
 from restow.serving.health import Watchdog
 

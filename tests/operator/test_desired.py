@@ -12,17 +12,14 @@ from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler, a
 from deploy.manifests import KUBERNETES, documents, granted, manifests, only, pod_of
 from restow.cli.app import app
 from restow.cli.descheduler import as_restow
-from restow.cli.run import canonical
-from restow.cli.run_flags import Flags
+from restow.cli.run import Flags, canonical
 from restow.kube.duration import SECOND
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.operand import arguments
-from restow.operator.problems import OperatorCondition
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE
+from restow.operator.resource import NAMESPACE, resource_of
 from restow.operator.rights import OPERAND
-from restow.operator.rules import SINGLETON
+from restow.operator.rules import SINGLETON, OperatorCondition
 
 VANILLA = Facts(namespaces=("kube-system", "shop"))
 POLICY = ["--policy-config-file=/policy-dir/policy.yaml", "--logging-format=text"]

@@ -12,7 +12,7 @@ from builders.operator_policies import (
 )
 from restow.operator.facts import Facts, PrometheusRoute
 from restow.operator.policy import policy_of
-from restow.operator.problems import Problem
+from restow.operator.rules import Problem
 
 """What stands against a policy, with upstream's sentences and whether the descheduler is stopped for it."""
 

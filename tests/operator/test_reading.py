@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from builders.kubedeschedulers import an_object
 from restow.errors import InputError
-from restow.operator.reading import read_resource, resource_of
-from restow.operator.resource import KubeDeschedulerSpec
+from restow.operator.resource import KubeDeschedulerSpec, read_resource, resource_of
 
 HEAD = "apiVersion: operator.openshift.io/v1\nkind: KubeDescheduler\nmetadata: {name: cluster}\n"
 

@@ -18,11 +18,11 @@ from deploy.manifests import granted
 from restow.client.errors import Forbidden
 from restow.errors import ClientError, InputError
 from restow.operator import resource
+from restow.operator.applying import evicts, lets_evict
 from restow.operator.desired import desired
+from restow.operator.operand import SOFT_TAINTER_ACCOUNT
 from restow.operator.resource import NAMESPACE
-from restow.operator.revoking import evicts, lets_evict
 from restow.operator.rights import OPERAND
-from restow.operator.soft_tainter import ACCOUNT
 
 ROLE = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{OPERAND}"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
@@ -151,7 +151,10 @@ def test_unmanaged_is_touched_by_people_only(spec: dict[str, Any]) -> None:
 def test_a_taint_that_cannot_be_taken_off_does_not_keep_a_descheduler_evicting(resource: str) -> None:
     """Whether the resource asks for none, or is not there any more."""
     scene = automatic()
-    scene.api.put(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}", {"metadata": {"name": ACCOUNT}})
+    scene.api.put(
+        f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{SOFT_TAINTER_ACCOUNT}",
+        {"metadata": {"name": SOFT_TAINTER_ACCOUNT}},
+    )
 
     def forbidden(_: str, path: str) -> None:
         if path.endswith("/nodes"):

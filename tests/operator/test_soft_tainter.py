@@ -12,8 +12,8 @@ from deploy.manifests import granted, only, pod_of
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.guards import GUARDS
+from restow.operator.operand import SOFT_TAINTER_ACCOUNT, needs_soft_tainter
 from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainter import ACCOUNT, is_needed
 
 VANILLA = Facts(prometheus_route=OPENSHIFT.prometheus_route)
 KUBEVIRT = "KubeVirtRelieveAndMigrate"
@@ -24,7 +24,7 @@ def made(*profiles: str, facts: Facts = OPENSHIFT, installed: Any = INSTALLED, *
 
 
 def of_tainter(things: Any) -> list[Any]:
-    names = ("softtainter", ACCOUNT)
+    names = ("softtainter", SOFT_TAINTER_ACCOUNT)
     return [each for each in things if each["metadata"]["name"].startswith(names)]
 
 
@@ -46,7 +46,7 @@ def objects(request: pytest.FixtureRequest) -> list[Any]:
 def test_it_is_there_while_virtual_machines_are_moved(profile, settings, needed):
     done = made(profile, **settings)
     assert (done.action, done.soft_taints, bool(of_tainter(done.objects))) == ("apply", needed, needed)
-    assert is_needed(a_kubedescheduler(profile, **settings).spec) == needed
+    assert needs_soft_tainter(a_kubedescheduler(profile, **settings).spec) == needed
 
 
 @pytest.mark.parametrize("state", ["Removed", "Unmanaged"])

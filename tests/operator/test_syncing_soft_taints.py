@@ -10,20 +10,20 @@ import pytest
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi
 from restow.client.errors import Forbidden
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.daemon.logs import Log
 from restow.errors import ClientError
 from restow.operator.applying import Writing
 from restow.operator.objects import LABELS
+from restow.operator.operand import SOFT_TAINTER_ACCOUNT
 from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import OVERUTILIZED
 from restow.operator.syncing import FINALIZER, Operator, leave, sync
 
 pytestmark = pytest.mark.asyncio
 
 RESOURCE = f"/apis/operator.openshift.io/v1/namespaces/{NAMESPACE}/kubedeschedulers/cluster"
-SERVICE_ACCOUNT = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}"
+SERVICE_ACCOUNT = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{SOFT_TAINTER_ACCOUNT}"
 NODE = "/api/v1/nodes/n1"
 SOFT = {"key": OVERUTILIZED, "value": "true", "effect": "PreferNoSchedule"}
 
@@ -36,7 +36,7 @@ def tainted(**spec: Any) -> MemoryApi:
     thing["metadata"] |= {"uid": "u-1", "generation": 1, "finalizers": [FINALIZER]}
     api.put(RESOURCE, thing)
     api.put(NODE, {"metadata": {"name": "n1"}, "spec": {"taints": [SOFT]}})
-    metadata = {"name": ACCOUNT, "namespace": NAMESPACE, "labels": dict(LABELS), "uid": "u-2"}
+    metadata = {"name": SOFT_TAINTER_ACCOUNT, "namespace": NAMESPACE, "labels": dict(LABELS), "uid": "u-2"}
     api.put(SERVICE_ACCOUNT, {"metadata": metadata})
     return api
 

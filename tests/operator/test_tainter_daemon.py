@@ -12,9 +12,9 @@ from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from builders.policies import PLUGINS
 from client.double import a_double, an_answer, an_api
 from restow.errors import ClientError
-from restow.live.prometheus import PrometheusUsage
+from restow.live.usage import PrometheusUsage
 from restow.operator.desired import desired
-from restow.operator.tainter_daemon import node_usage
+from restow.operator.soft_tainting import node_usage
 from restow.policies.load import load_policy
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

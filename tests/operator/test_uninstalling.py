@@ -9,12 +9,11 @@ import pytest
 from builders.kubedeschedulers import an_object
 from builders.memory_api import MemoryApi
 from restow.client.errors import Forbidden
-from restow.operator.inventory import Item, inventory
 from restow.operator.objects import LABELS
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_taints import OVERUTILIZED
 from restow.operator.syncing import FINALIZER
-from restow.operator.uninstalling import Uninstalling
+from restow.operator.uninstalling import Item, Uninstalling, inventory
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

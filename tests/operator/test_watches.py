@@ -13,9 +13,9 @@ import pytest
 from client.double import a_double, a_status, an_answer, an_api
 from restow.client.credentials import Identity, bearer
 from restow.client.errors import NoCredentials
-from restow.operator import watches
+from restow.operator import daemon
+from restow.operator.daemon import Session
 from restow.operator.objects import KUBEDESCHEDULERS
-from restow.operator.watches import Session
 
 API: Any = SimpleNamespace(endpoint=SimpleNamespace(server="https://127.0.0.1:1"))
 
@@ -40,7 +40,7 @@ async def nothing() -> None:
 
 
 def registry() -> Any:
-    return watches._registry(API, lambda: None, nothing)
+    return daemon._registry(API, lambda: None, nothing)
 
 
 def test_a_removal_is_tried_so_often_and_no_more() -> None:
@@ -60,7 +60,7 @@ def test_only_the_resource_that_counts_waits_for_its_removal() -> None:
 
 
 def test_no_last_configuration_is_kept() -> None:
-    storage: Any = watches._settings().persistence.diffbase_storage
+    storage: Any = daemon._settings().persistence.diffbase_storage
     patch: dict[str, Any] = {}
     storage.store(body={}, patch=patch, essence={"spec": {}})
     assert (patch, storage.fetch(body={})) == ({}, None)

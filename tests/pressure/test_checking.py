@@ -7,9 +7,9 @@ import pytest
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
 from restow.client.prometheus import InstantVector, VectorSample
 from restow.kube.duration import MINUTE
-from restow.pressure.checking import PressureCheck, check
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.rules import Rule
+from restow.pressure.situation import PressureCheck, check
 
 OURS = {"labels": {"status": "presure"}, "managedFields": [owner(MANAGER, "status")]}
 BY_HAND = {"labels": {"status": "presure"}, "managedFields": [owner("kubectl-label", "status")]}

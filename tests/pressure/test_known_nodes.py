@@ -13,7 +13,7 @@ import pytest
 from client.double import Answer, a_double, an_answer, an_api
 from pressure.marked_nodes import MANAGER, a_marked_node, owner
 from restow.daemon.background import background
-from restow.pressure.known_nodes import KnownNodes
+from restow.pressure.nodes import KnownNodes
 
 pytestmark = pytest.mark.asyncio
 

@@ -14,15 +14,14 @@ import pytest
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from descheduler.hearing import Heard, sample
 from pressure.marked_nodes import a_marked_node
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.daemon.background import background
 from restow.kube.duration import MINUTE, SECOND
+from restow.pressure.daemon import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.evaluation import MissingDataPolicy
-from restow.pressure.known_nodes import KnownNodes
-from restow.pressure.loop import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, Mark
-from restow.pressure.metrics import PressureMetrics
-from restow.pressure.problem_log import DependencyStatus
+from restow.pressure.monitoring import DependencyStatus, PressureMetrics
+from restow.pressure.nodes import KnownNodes
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
 from restow.pressure.writing import Writer

@@ -10,7 +10,7 @@ from pressure.test_situation import answer, nodes
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import MissingDataPolicy
 from restow.pressure.marking import Mark
-from restow.pressure.problem_log import DependencyStatus, ProblemLog, problems_of
+from restow.pressure.monitoring import DependencyStatus, ProblemLog, problems_of
 from restow.pressure.rules import Rule
 from restow.pressure.samples import RuleResults
 from restow.pressure.situation import Criteria, assess

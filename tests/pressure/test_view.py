@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from builders.pressure_views import a_view
-from restow.pressure.view import PressureView, application
+from restow.pressure.monitoring import PressureView, application
 from restow.serving.health import Health
 from restow.serving.server import ListenAddress, serving
 

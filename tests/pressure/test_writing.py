@@ -9,10 +9,9 @@ import pytest
 from client.double import Double, a_status, an_answer
 from descheduler.hearing import Heard
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
-from restow.client.leadership import always
-from restow.client.transport import Api
+from restow.client.transport import Api, always
 from restow.pressure.marking import Mark
-from restow.pressure.metrics import PressureMetrics
+from restow.pressure.monitoring import PressureMetrics
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.writing import MarkChange, Writer, differences
 

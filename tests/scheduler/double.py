@@ -15,13 +15,11 @@ from aiohttp import web
 
 from builders import Object, a_pod
 from live.apiserver import ApiServer, now, serving
-from restow.client.binding import ObjectRef
-from restow.client.leadership import Permit, always
-from restow.client.transport import Api
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, Permit, always
+from restow.scheduler.attempts import Attempt, AttemptObserver
 from restow.scheduler.daemon import SchedulerDaemon
-from restow.scheduler.observing import Attempt, AttemptObserver
 from restow.scheduler.settings import SchedulerSettings
-from restow.scheduling.configuration.queueing_rules import queueing_rules
 
 _NODE = re.compile(r"/api/v1/nodes/([^/]+)")
 _STORAGE = re.compile(r"/api/v1/(?:namespaces/([^/]+)/)?(persistentvolumeclaims|persistentvolumes)/([^/]+)")
@@ -201,7 +199,7 @@ async def a_scheduler(
 ) -> AsyncIterator[SchedulerDaemon]:
     """One that schedules while the block runs; what ended it early is raised at the end."""
     made = SchedulerSettings(seed=1, **settings)
-    daemon = SchedulerDaemon(api, made, queueing_rules(made.profiles), notes or Notes())
+    daemon = SchedulerDaemon(api, made, notes or Notes())
     async with daemon.watching():
         task = asyncio.create_task(daemon.schedule(permit))
         try:

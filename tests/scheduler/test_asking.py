@@ -13,14 +13,18 @@ import pytest
 from aiohttp import web
 
 from descheduler.hearing import Heard
-from restow.daemon.https import https
-from restow.daemon.settings import HttpsSettings
+from restow.daemon.connecting import HttpsSettings, https
 from restow.errors import ClientError, InputError
-from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits
-from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
-from restow.serving.guarding import guarded
+from restow.scheduler.explanation import (
+    DOES_NOT_SCHEDULE,
+    NotWaitingError,
+    QueueExplanation,
+    WhereToAsk,
+    endpoint_of,
+    why_it_waits,
+)
 from restow.serving.health import Health
-from restow.serving.pages import plain_text
+from restow.serving.pages import guarded, plain_text
 from restow.serving.server import ListenAddress
 from restow.serving.tls import TlsSettings, ciphers, tls_version
 

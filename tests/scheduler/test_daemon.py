@@ -9,12 +9,12 @@ import pytest
 
 from builders import a_node
 from restow.scheduler import daemon as daemon_module
-from restow.scheduler.observing import Result
+from restow.scheduler.attempts import Result
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.scheduling.framework.phase_timer import PhaseTimer
+from restow.scheduling.framework.extension_points import PhaseTimer
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduler.double import AFTER, BEFORE, Notes, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

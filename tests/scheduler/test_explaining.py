@@ -8,14 +8,10 @@ from builders import a_node
 from live.apiserver import now
 from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import QueueExplanation
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduler.double import Notes, SchedulingServer, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
-
-RULES = queueing_rules((DEFAULT_PROFILE,))
 
 
 def two_nodes(server: SchedulingServer) -> None:
@@ -30,7 +26,7 @@ async def test_a_pod_that_fits_nowhere_is_told_node_by_node_with_what_it_waits_f
         attempts = LastAttempts(Notes(), now)
         async with a_scheduler(api, attempts) as daemon:
             await until(lambda: bool(daemon.queue.lengths()[QueuePlace.UNSCHEDULABLE]))
-            found = explain(daemon, RULES, attempts, "default", "p")
+            found = explain(daemon, attempts, "default", "p")
             assert isinstance(found, QueueExplanation)
             assert (found.queue, found.attempts, found.feasible_nodes) == ("unschedulable", 1, 0)
             assert [(each.plugin, each.count, each.nodes) for each in found.objections] == [
@@ -56,7 +52,7 @@ async def test_a_pod_whose_bind_fails_is_told_when_it_is_tried_again() -> None:
         attempts = LastAttempts(Notes(), now)
         async with a_scheduler(api, attempts) as daemon:
             await until(lambda: bool(daemon.queue.lengths()[QueuePlace.BACKOFF]))
-            found = explain(daemon, RULES, attempts, "default", "p")
+            found = explain(daemon, attempts, "default", "p")
             assert found is not None
             assert found.tried_again_in is not None
             assert 0 <= found.tried_again_in <= 2
@@ -76,4 +72,4 @@ async def test_nothing_is_told_of_pods_that_do_not_wait_for_it() -> None:
             server.create("p")
             await until(lambda: server.nodes_of()["p"] is not None)
             for name in ("theirs", "bound", "nobody"):
-                assert explain(daemon, RULES, attempts, "default", name) is None
+                assert explain(daemon, attempts, "default", name) is None

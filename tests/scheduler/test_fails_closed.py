@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from builders import a_node
-from restow.scheduler.observing import Result
+from restow.scheduler.attempts import Result
 from scheduler.double import Notes, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

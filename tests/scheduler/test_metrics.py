@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from restow.scheduler.metrics import Gauges, SchedulerMetrics
+from restow.scheduler.reporter import Gauges, SchedulerMetrics
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

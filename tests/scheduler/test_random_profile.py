@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from client.double import Answer, Double, a_status, an_answer
-from restow.client.binding import BindingRefused, Bound, Elsewhere, ObjectRef, Outcome
+from restow.client.binding import BindingRefused, Bound, Elsewhere, Outcome
 from restow.client.errors import Forbidden
-from restow.client.leadership import always
-from restow.client.transport import Api
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, always
 from restow.scheduler import random_profile
 from restow.scheduler.random_profile import schedule_at_random
 

@@ -6,12 +6,11 @@ import io
 
 import pytest
 
-from restow.client.binding import ObjectRef
 from restow.client.events import Occurrence, Regarding
+from restow.client.objects import ObjectRef
 from restow.daemon.logs import Log
-from restow.scheduler.metrics import SchedulerMetrics
-from restow.scheduler.observing import Attempt, Result
-from restow.scheduler.reporter import SchedulerReporter, shortened
+from restow.scheduler.attempts import Attempt, Result
+from restow.scheduler.reporter import SchedulerMetrics, SchedulerReporter, shortened
 
 POD = ObjectRef("dev", "web-1", "u1")
 VICTIM = ObjectRef("dev", "old-1", "u2")
@@ -56,11 +55,7 @@ def test_a_pod_that_fits_nowhere() -> None:
     heard = Heard()
     message = "0/1 nodes are available: 1 Insufficient cpu."
 
-    heard.reporter.attempted(
-        an_attempt(
-            Result.UNSCHEDULABLE, message=message, rejected_by=frozenset({"NodeResourcesFit"}), tried_preemption=True
-        )
-    )
+    heard.reporter.attempted(an_attempt(Result.UNSCHEDULABLE, message=message, tried_preemption=True))
 
     assert heard.occurrences == [Occurrence(ABOUT, "FailedScheduling", "Scheduling", message, "Warning")]
     assert heard.stream.getvalue() == ""

@@ -8,12 +8,12 @@ import pytest
 
 from builders import a_node, node_metrics
 from docs.pages import ROOT
-from restow.cluster.recent_usage import recent_usage
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.usage import usage_problems, usage_window
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.queueing.queued_pods import QueuePlace
+from restow.usage.measured import recent_usage
 from scheduler.double import Notes, SchedulingServer, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from builders import ZONE, Object, a_node, a_pv, a_pvc, a_storage_class
-from restow.scheduler.observing import Result
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduler.attempts import Result
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduler.double import Notes, SchedulingServer, a_scheduler, a_server, until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

@@ -8,8 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from restow.serving.guarding import guarded, is_open
-from restow.serving.pages import add_page, plain_text
+from restow.serving.pages import add_page, guarded, is_open, plain_text
 
 VERDICTS = {
     "good": HTTPStatus.OK,

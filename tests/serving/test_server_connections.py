@@ -57,7 +57,7 @@ async def test_the_oldest_ends_where_there_are_too_many(
 async def test_who_asks_nothing_is_ended(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext | None, sent: bytes
 ) -> None:
-    monkeypatch.setattr(server, "_SECONDS_TO_ASK", 0.5)
+    monkeypatch.setattr(server, "SECONDS_TO_ASK", 0.5)
     async with served(pages(Health(), None), TLS) as port:
         reader, writer = await opened(port, tls)
         writer.write(sent)
@@ -67,7 +67,7 @@ async def test_who_asks_nothing_is_ended(
 
 async def test_who_has_asked_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
     silent: list[float] = []
-    monkeypatch.setattr(server, "_SECONDS_TO_ASK", 0.5)
+    monkeypatch.setattr(server, "SECONDS_TO_ASK", 0.5)
     async with served(pages(Health(), None), TLS) as port:
         kept, other = await opened(port, unverified()), await opened(port, unverified())
         for _ in range(2):

@@ -208,7 +208,7 @@ def test_the_library_is_not_loaded_into_the_process_that_asks():
 def test_a_process_that_fails_is_told_in_a_sentence(program, why, monkeypatch, tmp_path):
     file = tmp_path / "failing.py"
     file.write_text(program)
-    monkeypatch.setattr(making, "_PROGRAM", file)
+    monkeypatch.setattr(making, "PROGRAM", file)
     with pytest.raises(InputError) as told:
         self_signed("restow@1", [HERE])
     assert str(told.value) == (

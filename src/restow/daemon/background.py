@@ -1,4 +1,8 @@
-"""Background tasks, and how a process ends."""
+"""Background tasks, the watchdog among them, and how a process ends.
+
+The event loop itself serves the pages: while it is blocked, ``/livez`` does not answer, and the kubelet's probe fails. A
+slow loop shows in the delay of its next turn. A process that was told to stop ends in time, whatever hangs.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,14 @@ from threading import Timer
 from typing import Any, Final, TypeVar
 
 from restow.daemon.logs import Log
+from restow.serving.health import Watchdog
 
 T = TypeVar("T")
 
+#: Seconds without a turn of the event loop. Reading the lists of the largest clusters takes a few.
+MOST_LAG: Final = 30.0
+_LOOK: Final = 1.0
+_WHO: Final = "event loop"
 #: Longest time for a decision (seconds). The largest plan takes a small part of it; a longer decision never ends.
 LONGEST_DECISION: Final = 1800.0
 
@@ -68,3 +77,25 @@ def end_at_last(log: Log, seconds: float = ENDS_WITHIN) -> None:
     timer = Timer(seconds, end)
     timer.daemon = True
     timer.start()
+
+
+@asynccontextmanager
+async def watched(watchdog: Watchdog, log: Log) -> AsyncIterator[None]:
+    """Check every second while the block runs."""
+    looking = asyncio.create_task(_look(watchdog, log), name="watchdog")
+    try:
+        yield
+    finally:
+        looking.cancel()
+        watchdog.rest(_WHO)
+
+
+async def _look(watchdog: Watchdog, log: Log) -> None:
+    told = ""
+    while True:
+        why = watchdog.stuck()
+        if why and why != told:
+            log.error("restow is stuck", why)
+        told = why
+        watchdog.expect(_WHO, "turn", MOST_LAG)
+        await asyncio.sleep(_LOOK)

@@ -13,13 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.leader_election import Election, lead, new_identity
-from restow.client.leadership import Leadership, Permit, Timing, always
-from restow.client.leases import Lease, LeaseLock
-from restow.client.transport import Api
+from restow.client.leader_election import Election, Leadership, Lease, LeaseLock, Timing, lead, new_identity
+from restow.client.transport import Api, Permit, always
 from restow.daemon import log_lines
 from restow.daemon.logs import Log
-from restow.daemon.settings import LeaseSettings
 from restow.errors import ClientError
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import nearest_time
@@ -34,6 +31,14 @@ _TIMING: Final = Timing(retry=5.0)
 #: Seconds after which a lease that still cannot be taken has a living holder.
 _PATIENCE: Final = _TIMING.lease + 4 * _TIMING.retry
 _REQUEST: Final = 10.0
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class LeaseSettings:
+    """The lease without which nothing is evicted."""
+
+    name: str = "descheduler"
+    timing: Timing = field(default_factory=Timing)
 
 
 async def with_permission(

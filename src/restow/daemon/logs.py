@@ -18,9 +18,8 @@ from types import FrameType
 from typing import Final, Literal, NamedTuple, Protocol
 
 from restow.kube.duration import MILLISECOND, SECOND
-from restow.kube.field_errors import quote
-from restow.plain_text import printable, printable_json
-from restow.redaction import HIDDEN, names_a_secret, public_line, without_secrets
+from restow.kube.validation import quote
+from restow.plain_text import HIDDEN, names_a_secret, printable, printable_json, public_line, without_secrets
 
 Severity = Literal["I", "W", "E"]
 

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import restow
-from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
 from restow.operator.objects import Object, Ownership, in_namespace
-from restow.operator.operand import monitoring_of, workload_of
-from restow.operator.pods import CONFIG_MAP
+from restow.operator.operand import CONFIG_MAP, monitoring_of, needs_soft_tainter, soft_tainter_of, workload_of
 from restow.operator.policy import POLICY_FILE, needs_prometheus, policy_of
-from restow.operator.problems import Notice, OperatorCondition, Problem, conditions_of
 from restow.operator.resource import KubeDescheduler
 from restow.operator.rights import MONITORING_VIEW, OPERAND, monitoring_view, rights_of
-from restow.operator.rules import check_name
+from restow.operator.rules import Notice, OperatorCondition, Problem, check_name, conditions_of
 
 #: apply: write the objects and remove others; leave: change nothing; stop: stop the descheduler and change nothing
 #: else; remove: remove all objects.
@@ -71,7 +68,7 @@ def desired(resource: KubeDescheduler, facts: Facts, installation: Installation)
 
 def _taints(resource: KubeDescheduler, facts: Facts) -> bool:
     """Whether there is a soft tainter: without the guards its right to patch nodes would be one to evict all pods."""
-    return soft_tainter.is_needed(resource.spec) and not facts.missing_guards
+    return needs_soft_tainter(resource.spec) and not facts.missing_guards
 
 
 def _unguarded(facts: Facts) -> Iterator[Notice]:
@@ -97,5 +94,5 @@ def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation:
         in_namespace(place, "v1", "ConfigMap", CONFIG_MAP, data={POLICY_FILE: policy}),
         *(monitoring_of(place, facts) if lasts else ()),
         workload_of(place, installation.image, policy, facts),
-        *(soft_tainter.soft_tainter_of(place, installation, policy, facts) if _taints(resource, facts) else ()),
+        *(soft_tainter_of(place, installation, policy, facts) if _taints(resource, facts) else ()),
     )

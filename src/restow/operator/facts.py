@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.excerpts import did_you_mean, excerpt
-from restow.operator.problems import Problem
 from restow.operator.resource import NAMESPACE
-from restow.policies.metrics import url_problem
-from restow.policies.policy import PROMETHEUS
+from restow.operator.rules import Problem
+from restow.policies.usage import url_problem
+from restow.usage.sources import PROMETHEUS
 
 #: Nodes on which virtual machines can run.
 KUBEVIRT_LABEL = "kubevirt.io/schedulable"

@@ -15,12 +15,9 @@ from typing import Any, Final
 
 from restow.operator.applying import covers
 from restow.operator.objects import LABELS, Object
-from restow.operator.operand import CERTIFICATE
+from restow.operator.operand import CERTIFICATE, CONFIG_MAP, SOFT_TAINTER, SOFT_TAINTER_ACCOUNT, SOFT_TAINTER_MONITORING
 from restow.operator.operand import NAME as DESCHEDULER
-from restow.operator.pods import CONFIG_MAP
 from restow.operator.rights import MONITORING_VIEW, OPERAND, PLAN_CONFIG_MAP, PROMETHEUS, VIEW
-from restow.operator.soft_tainter import ACCOUNT, MONITORING
-from restow.operator.soft_tainter import NAME as SOFT_TAINTER
 from restow.operator.soft_taints import EFFECT, KEYS
 
 ADMISSION: Final = "admissionregistration.k8s.io/v1"
@@ -147,18 +144,18 @@ _FINDS: Final = (
 #: has.
 _ROLES: Final = {
     f"clusterroles/{OPERAND}": (_READS, _EVICTS, _REPORTS),
-    f"clusterroles/{ACCOUNT}": (_TAINTS,),
+    f"clusterroles/{SOFT_TAINTER_ACCOUNT}": (_TAINTS,),
     f"roles/{OPERAND}": (_PUBLISHES,),
-    f"roles/{ACCOUNT}": (_ASKS,),
+    f"roles/{SOFT_TAINTER_ACCOUNT}": (_ASKS,),
     f"roles/{PROMETHEUS.account}": (_FINDS,),
 }
 _BINDINGS: Final = {
     f"clusterrolebindings/{OPERAND}": _Binding(OPERAND, OPERAND),
-    f"clusterrolebindings/{ACCOUNT}": _Binding(ACCOUNT, ACCOUNT),
+    f"clusterrolebindings/{SOFT_TAINTER_ACCOUNT}": _Binding(SOFT_TAINTER_ACCOUNT, SOFT_TAINTER_ACCOUNT),
     f"clusterrolebindings/{MONITORING_VIEW}": _Binding(VIEW, OPERAND),
-    f"clusterrolebindings/{MONITORING}": _Binding(VIEW, ACCOUNT),
+    f"clusterrolebindings/{SOFT_TAINTER_MONITORING}": _Binding(VIEW, SOFT_TAINTER_ACCOUNT),
     f"rolebindings/{OPERAND}": _Binding(OPERAND, OPERAND),
-    f"rolebindings/{ACCOUNT}": _Binding(ACCOUNT, ACCOUNT),
+    f"rolebindings/{SOFT_TAINTER_ACCOUNT}": _Binding(SOFT_TAINTER_ACCOUNT, SOFT_TAINTER_ACCOUNT),
     f"rolebindings/{PROMETHEUS.account}": _Binding(PROMETHEUS.account, PROMETHEUS.account, PROMETHEUS.namespace),
 }
 
@@ -258,8 +255,8 @@ def workloads_spec(namespace: str) -> dict[str, Any]:
         ),
         _check(
             is_pod
-            + f"(has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName in {[OPERAND, ACCOUNT]})",
-            f"the operator may run pods only as {OPERAND} and {ACCOUNT}",
+            + f"(has(variables.pod.serviceAccountName) && variables.pod.serviceAccountName in {[OPERAND, SOFT_TAINTER_ACCOUNT]})",
+            f"the operator may run pods only as {OPERAND} and {SOFT_TAINTER_ACCOUNT}",
         ),
         _check(
             is_pod + f"!has(variables.pod.volumes) || variables.pod.volumes.all(volume, {_OWN_VOLUME})",

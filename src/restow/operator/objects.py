@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BINDINGS, ApiResource
+from restow.client import resources
+from restow.client.resources import CONFIG_MAPS, RESOURCES, ApiResource
 from restow.operator.resource import API_VERSION, KIND, KubeDescheduler
 
 Object = dict[str, Any]
@@ -70,10 +71,8 @@ JOBS: Final = plain(RESOURCES["Job"])
 SERVICE_MONITORS: Final = plain_kind("ServiceMonitor", _MONITORING, "v1", "servicemonitors")
 
 #: Of what holds the operator to its work; it reads them and writes none.
-VALIDATING_POLICIES: Final = plain_kind(
-    "ValidatingAdmissionPolicy", "admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", namespaced=False
-)
-POLICY_BINDINGS: Final = plain(VALIDATING_POLICY_BINDINGS)
+VALIDATING_POLICIES: Final = plain(resources.VALIDATING_POLICIES)
+POLICY_BINDINGS: Final = plain(resources.VALIDATING_POLICY_BINDINGS)
 
 #: Every kind of which an operator makes objects, in an order in which they can be created.
 WRITTEN: Final = (

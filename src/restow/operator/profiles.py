@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from restow.cluster.nodes import BASIC_RESOURCES
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
+from restow.descheduling.node_utilization.usage import METRIC_RESOURCE
 from restow.kube.duration import SECOND
 from restow.operator.facts import KUBEVIRT_QUERY, metrics_provider
 from restow.operator.resource import DeviationLevel, Level, PackingLevel, ProfileCustomizations

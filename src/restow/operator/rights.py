@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from restow.client.resources import EVENTS, RESOURCES
-from restow.live.kinds import READ
+from restow.live.reading import READ
 from restow.operator.objects import Object, Ownership, in_cluster, in_namespace
 from restow.operator.resource import Mode
 

@@ -1,6 +1,8 @@
-"""Which values of a resource exclude one another. The API server has the same rules, in CEL, with the same messages.
+"""Which values of a resource exclude one another, and the conditions that problems with it make.
 
-They are checked here too: a resource may be older than the rules, and a file has not been near an API server.
+The API server has the same rules, in CEL, with the same messages. They are checked here too: a resource may be older than
+the rules, and a file has not been near an API server. Upstream puts the sentence into the reason of a condition and omits
+some errors; here a reason is one word in CamelCase, the sentence is the message, and every error is reported.
 Source: cluster-kube-descheduler-operator 5.4, the rules of its CustomResourceDefinition and of its reconciler.
 """
 
@@ -8,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
 
 from restow.kube.excerpts import excerpt
-from restow.operator.problems import Problem
 from restow.operator.resource import (
     NAME,
     KubeDeschedulerSpec,
@@ -20,6 +23,15 @@ from restow.operator.resource import (
     ResourceMetadata,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+#: The condition of OpenShift's operator, and the word that everyone looks for.
+DEGRADED: Final = ("TargetConfigControllerDegraded", "Degraded")
+#: Whether something of the resource has less effect than it says.
+LIMITED: Final = "Limited"
+AS_EXPECTED: Final = "AsExpected"
 #: Profiles that exclude each other, in the order in which the API server checks them.
 CONFLICTS: Final = (
     ("DevPreviewLongLifecycle", "LifecycleAndUtilization"),
@@ -51,10 +63,48 @@ BOTH_THRESHOLDS: Final = (
 )
 NEGATIVE_LIFETIME: Final = "podLifetime must not be negative"
 KUBEVIRT_PROFILES: Final = frozenset({"KubeVirtRelieveAndMigrate", "DevKubeVirtRelieveAndMigrate"})
-
 #: Protected in every cluster, in the order in which policies name them.
 _ALWAYS: Final = ("kube-system", "hypershift", "openshift")
 _PREFIXES: Final = ("openshift-", "hypershift")
+
+
+@dataclass(slots=True, frozen=True)
+class Problem:
+    """A reason why no policy follows from the resource."""
+
+    reason: str
+    message: str
+    #: Whether the previous policy must not stay in force: the descheduler is stopped. Otherwise it keeps its policy.
+    stops: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class Notice:
+    """Something that the resource says and that has less effect than one would think."""
+
+    reason: str
+    message: str
+
+
+class OperatorCondition(Struct, frozen=True):
+    """A condition without its time, which depends on the condition before."""
+
+    type: str
+    status: Literal["True", "False"]
+    reason: str
+    message: str = ""
+
+
+def conditions_of(problems: Sequence[Problem], notices: Sequence[Notice]) -> tuple[OperatorCondition, ...]:
+    """Return the conditions that follow from the resource and its cluster alone; the first problem gives the reason."""
+    degraded = tuple(_condition(each, problems) for each in DEGRADED)
+    return (*degraded, _condition(LIMITED, notices))
+
+
+def _condition(kind: str, causes: Sequence[Problem | Notice]) -> OperatorCondition:
+    if not causes:
+        return OperatorCondition(kind, "False", AS_EXPECTED)
+    return OperatorCondition(kind, "True", causes[0].reason, "; ".join(each.message for each in causes))
 
 
 def check_name(metadata: ResourceMetadata, namespace: str) -> Iterator[Problem]:

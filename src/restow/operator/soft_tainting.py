@@ -3,39 +3,47 @@
 It reads the resource every few seconds and evaluates the nodes when the resource has changed, or its interval has
 passed. Nodes have taints only while virtual machines are really moved; otherwise, or if the resource is gone, the
 taints are removed. While Prometheus, or the value of one node, is missing, all taints stay as they are.
+
+Taints stay when it ends: a restart takes nothing off. Two at a time do no harm, because each patch tests what it changes.
 Source: cluster-kube-descheduler-operator 5.4, its soft tainter.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal
 
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.transport import Api
+from restow.cluster.usage_samples import UsageQuery
+from restow.configuration_files import read_small_file
+from restow.daemon.background import background, told_to_stop, watched
+from restow.daemon.connecting import ApiSettings, HttpsSettings, connected, https
 from restow.daemon.logs import Log
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
-from restow.descheduling.node_utilization.queried import whole_percents
+from restow.descheduling.framework import StrategyError
+from restow.descheduling.node_utilization.queried import figures_of, whole_percents
 from restow.descheduling.node_utilization.thresholds import is_above, is_below
+from restow.descheduling.node_utilization.usage import METRIC_RESOURCE
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs, limits
 from restow.descheduling.registry import plugins
-from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import ClientError, InputError
 from restow.kube.labels import parse_selector
+from restow.live.usage import PrometheusUsage
 from restow.operator.objects import KUBEDESCHEDULERS
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAME, KubeDescheduler
+from restow.operator.operand import needs_soft_tainter
+from restow.operator.resource import NAME, NAMESPACE, KubeDescheduler, resource_of
 from restow.operator.rules import KUBEVIRT_PROFILES
-from restow.operator.soft_tainter import is_needed
 from restow.operator.soft_taints import APPROPRIATE, OVERUTILIZED, TaintedNode, read_nodes, write_taints
-from restow.policies.enclosed import read_policy_document
-from restow.policies.load import load_document
+from restow.policies.load import load_document, read_policy_document
 from restow.policies.policy import Policy
 from restow.serving.health import Health
-from restow.small_files import read_small_file
+from restow.usage.sources import PROMETHEUS, usage_schemas
 
 #: Seconds from one look at the resource to the next, and from one judgement to the next where no resource says.
 LOOK: Final = 10.0
@@ -141,7 +149,7 @@ class TaintingPolicy:
 
 
 def _moves(resource: KubeDescheduler) -> bool:
-    return is_needed(resource.spec) and resource.spec.management_state != "Removed"
+    return needs_soft_tainter(resource.spec) and resource.spec.management_state != "Removed"
 
 
 def _complete(
@@ -206,3 +214,42 @@ def keys_of(states: Mapping[str, NodeState]) -> dict[str, frozenset[str]]:
         "overutilized": frozenset({APPROPRIATE, OVERUTILIZED}),
     }
     return {node: keys[state] for node, state in states.items()}
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class TainterSettings:
+    """What a soft tainter is started with."""
+
+    policy_file: str
+    #: Where the resource is.
+    namespace: str = NAMESPACE
+    api: ApiSettings = field(default_factory=ApiSettings)
+    https: HttpsSettings | None = None
+
+
+async def taint(settings: TainterSettings, log: Log) -> None:
+    """Run until stopped; InputError or OSError if it cannot work."""
+    stopping, health = told_to_stop(log), Health(program="soft-tainter")
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(watched(health.watchdog, log))
+        await stack.enter_async_context(https(settings.https, health, None, {}, log))
+        api = await stack.enter_async_context(connected(settings.api, log))
+        prometheus = PrometheusUsage(api, os.environ)
+        usage = partial(node_usage, prometheus)
+        tainting = SoftTainting(api, settings.namespace, settings.policy_file, usage, log, health)
+        async with background(tainting.run(), "soft taints"):
+            await stopping.wait()
+
+
+async def node_usage(prometheus: PrometheusUsage, policy: Policy, query: str) -> Mapping[str, float]:
+    """Return the result of a policy's query, 0 to 1 by node; ClientError if it fails or is no such share."""
+    result = (await prometheus.results(policy)).get(UsageQuery(PROMETHEUS, query))
+    if result is None:
+        raise ClientError("the policy names no Prometheus (metricsProviders)")
+    if result.problem:
+        raise ClientError(result.problem)
+    try:
+        figures = figures_of(result, policy.restow.usage)
+    except StrategyError as error:
+        raise ClientError(str(error)) from error
+    return {node: figure.value for node, figure in figures.items()}

@@ -7,7 +7,6 @@ Source of the names: cluster-kube-descheduler-operator 5.4.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +15,7 @@ from msgspec import Struct, structs
 
 from restow.client import objects
 from restow.client.errors import BadRequest, Conflict, NotFound
+from restow.client.flow_control import for_each
 from restow.client.listing import readable_objects
 from restow.client.objects import PatchKind, adding_taint, removing_taint
 from restow.client.resources import RESOURCES
@@ -111,19 +111,17 @@ async def read_nodes(api: Api) -> list[TaintedNode]:
 
 async def write_taints(api: Api, nodes: Iterable[TaintedNode], wanted: Mapping[str, Collection[str]]) -> Written:
     """Set the soft taints of each of these nodes; one without an entry gets none."""
-    limit = asyncio.Semaphore(_AT_A_TIME)
     changed: list[str] = []
     problems: list[str] = []
 
     async def one(node: TaintedNode) -> None:
-        async with limit:
-            try:
-                if await _write(api, node, wanted.get(node.name, ())):
-                    changed.append(node.name)
-            except ClientError as error:
-                problems.append(f"the soft taints of {node.name} cannot be changed: {error}")
+        try:
+            if await _write(api, node, wanted.get(node.name, ())):
+                changed.append(node.name)
+        except ClientError as error:
+            problems.append(f"the soft taints of {node.name} cannot be changed: {error}")
 
-    await asyncio.gather(*(one(node) for node in nodes))
+    await for_each(nodes, one, at_a_time=_AT_A_TIME)
     return Written(tuple(sorted(changed)), tuple(sorted(problems)))
 
 

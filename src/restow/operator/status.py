@@ -1,15 +1,17 @@
-"""The status of a KubeDescheduler: whether it is valid, whether its descheduler runs, what that found.
+"""The status of a KubeDescheduler: whether it is valid, whether its descheduler runs, what that found; and the metrics.
 
-A pure function of the wanted and the actual objects. Conditions keep their time while their status stays the same.
+The status is a pure function of the wanted and the actual objects. Conditions keep their time while their status stays
+the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 import restow
 from restow.descheduler.publishing import SUMMARY, PlanSummary
@@ -17,8 +19,9 @@ from restow.operator.applying import Key
 from restow.operator.desired import Desired
 from restow.operator.objects import DEPLOYMENTS, JOBS, Object
 from restow.operator.operand import NAME
-from restow.operator.problems import AS_EXPECTED, DEGRADED, OperatorCondition, Problem, conditions_of
 from restow.operator.rights import PLAN_CONFIG_MAP
+from restow.operator.rules import AS_EXPECTED, DEGRADED, OperatorCondition, Problem, conditions_of
+from restow.serving.exposition import add_process_metrics, exposition
 
 AVAILABLE: Final = "Available"
 PROGRESSING: Final = "Progressing"
@@ -31,6 +34,10 @@ _NONE_RUNS: Final = {
 
 #: Bytes of a summary that belongs into a status; those of restow have a few hundred.
 _LARGEST: Final = 10_000
+#: The outcome of a sync.
+SyncResult = Literal["done", "failed"]
+_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
+_RESULTS: Final[tuple[SyncResult, ...]] = ("done", "failed")
 
 
 def status_of(
@@ -158,3 +165,51 @@ def summary_in(there: Mapping[tuple[str, str, str], Object]) -> Object | None:
     except (msgspec.DecodeError, msgspec.ValidationError):
         return None
     return {**msgspec.to_builtins(summary), "configMap": PLAN_CONFIG_MAP}
+
+
+class OperatorMetrics:
+    """The metrics of ``/metrics``."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._leads = self._gauge("leader", "1 while this process holds the lease and syncs; 0 while it waits.")
+        self._last = self._gauge("last_sync_timestamp_seconds", "End of the last sync that did not fail; 0 before it.")
+        self._conditions = self._gauge(
+            "condition", "1 while the condition of the KubeDescheduler is True, else 0.", "condition"
+        )
+        self._syncs = Counter("restow_operator_syncs", "Syncs by result.", ["result"], registry=self.registry)
+        self._seconds = Histogram(
+            "restow_operator_sync_duration_seconds",
+            "Duration of a sync: reading the cluster, and writing what differs.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        for result in _RESULTS:
+            self._syncs.labels(result)
+        add_process_metrics(self.registry)
+
+    def text(self) -> str:
+        """Return all of it in Prometheus' text format."""
+        return exposition(self.registry)
+
+    def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
+        """Set whether this process syncs; if not, the process that does has the metrics of the resource."""
+        self._leads.set(leading)
+        if not leading:
+            self.conditions(())
+
+    def synced(self, result: SyncResult, seconds: float, ended: float) -> None:
+        """Count a sync that ended at a time in seconds since 1970."""
+        self._syncs.labels(result).inc()
+        self._seconds.observe(seconds)
+        if result == "done":
+            self._last.set(ended)
+
+    def conditions(self, conditions: Sequence[Object]) -> None:
+        """Set the conditions of the resource that counts; none if there is no such resource."""
+        self._conditions.clear()
+        for each in conditions:
+            self._conditions.labels(each["type"]).set(each["status"] == "True")
+
+    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        return Gauge(f"restow_operator_{name}", meaning, labels, registry=self.registry)

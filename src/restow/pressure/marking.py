@@ -15,10 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.leadership import Permit
 from restow.client.objects import PatchKind, adding_taint, removing_taint
 from restow.client.resources import RESOURCES
-from restow.client.transport import Api
+from restow.client.transport import Api, Permit
 from restow.kube.objects import Taint
 from restow.pressure.nodes import MarkedNode, bears_taint, comparable, labels_of
 

@@ -14,8 +14,16 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from restow.documents.decoding import decode, unknown_key
-from restow.documents.document import Document, DocumentKind, further_documents, read_document, repeated_keys
-from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
+from restow.documents.document import (
+    Document,
+    DocumentKind,
+    further_documents,
+    read_document,
+    refusal,
+    repeated_keys,
+    to_findings,
+)
+from restow.documents.findings import Finding, Issue, Path, errors_in
 from restow.documents.shapes import Duration
 from restow.errors import InputError
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from restow.client.prometheus import InstantVector, VectorSample, query
 from restow.client.transport import Api
 from restow.cluster.amounts import LARGEST
-from restow.cluster.usage_history import SampleSeries
+from restow.cluster.usage_series import SampleSeries
 from restow.errors import ClientError
 from restow.pressure.rules import Rule
 

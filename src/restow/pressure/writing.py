@@ -5,18 +5,16 @@ The watch shows a write a moment later; until then the node is left alone. In a 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.client.errors import Conflict, NotFound
-from restow.client.leadership import Permit
+from restow.client.flow_control import for_each
 from restow.client.objects import is_outdated
-from restow.client.transport import Api
+from restow.client.transport import Api, Permit
 from restow.daemon.logs import Log, Ref
 from restow.errors import ClientError
-from restow.pressure.known_nodes import refusal
 from restow.pressure.marking import (
     FIELD_MANAGER,
     Mark,
@@ -26,11 +24,9 @@ from restow.pressure.marking import (
     write_labels,
     write_taint,
 )
-from restow.pressure.metrics import MarkKind, PressureMetrics
-from restow.pressure.nodes import MarkedNode, labels_of
+from restow.pressure.monitoring import MarkKind, PressureMetrics
+from restow.pressure.nodes import MarkedNode, labels_of, refusal
 
-#: Nodes that are written at a time.
-_AT_A_TIME: Final = 16
 #: What is logged, by whether the mark is there now, and whether that was a dry run.
 _MESSAGES: Final = {
     (True, False): "Marked node",
@@ -95,18 +91,16 @@ class Writer:
         if self.dry_run:
             self._log_changes(due, reasons)
             return {}
-        limit = asyncio.Semaphore(_AT_A_TIME)
         by_node: dict[str, list[MarkChange]] = {}
         for each in due:
             if each.node.version >= self._versions.get(each.node.uid, 0):
                 by_node.setdefault(each.node.name, []).append(each)
 
         async def one(differences: list[MarkChange]) -> str:
-            async with limit:
-                # One after the other: the first patch makes the version of the second one's node outdated.
-                return await self._write(differences[0], permit, reasons)
+            # One after the other: the first patch makes the version of the second one's node outdated.
+            return await self._write(differences[0], permit, reasons)
 
-        problems = await asyncio.gather(*map(one, by_node.values()))
+        problems = await for_each(by_node.values(), one)
         return {name: problem for name, problem in zip(by_node, problems, strict=True) if problem}
 
     async def _write(self, due: MarkChange, permit: Permit, reasons: Callable[[str], str]) -> str:

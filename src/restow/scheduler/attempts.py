@@ -1,15 +1,76 @@
-"""The result of a decision about one pod, in terms that outlive the state on which it was made."""
+"""Attempts to schedule a pod while they run, and what a scheduler reports of them for events, metrics and log lines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from time import perf_counter
+from typing import Protocol
 
-from restow.client.binding import ObjectRef
-from restow.cluster.state import ClusterState
-from restow.scheduler.observing import Attempt, AttemptTimer, Result
-from restow.scheduling.loop.decision import SchedulingDecision
-from restow.scheduling.queueing.queued_pod import QueuedPod
+from restow.client.objects import ObjectRef
+from restow.scheduling.framework.requeueing import PodFacts
+from restow.scheduling.queueing.queued_pods import QueuedPod
+
+#: Extension point, plugin (empty for the whole point) and status, in kube-scheduler's words.
+Part = tuple[str, str, str]
+
+
+class Result(Enum):
+    """How an attempt ended; the values are those of kube-scheduler's metrics."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Attempt:
+    """One attempt to find a node for a pod, and to bind it there."""
+
+    pod: ObjectRef
+    #: The profile that decided: the scheduler that the pod names.
+    profile: str
+    result: Result
+    #: Which of the pod's attempts it is, from 1.
+    number: int
+    #: Seconds that the decision took.
+    deciding: float
+    #: Seconds from when the pod was taken from the queue to the end, binding included.
+    lasted: float
+    #: Seconds since the pod first waited.
+    waited: float
+    #: Empty unless the pod was bound, or a bind failed.
+    node: str = ""
+    #: Why there is no node, in kube-scheduler's words; empty for a pod that was bound.
+    message: str = ""
+    #: Seconds of its parts.
+    parts: Mapping[Part, float] = field(default_factory=dict)
+    #: Whether DefaultPreemption was tried, successfully or not.
+    tried_preemption: bool = False
+
+
+@dataclass(slots=True)
+class AttemptTimer:
+    """Times the parts of one attempt, as ``scheduling.framework.extension_points.PhaseTimer``."""
+
+    #: Whether each plugin is timed as well.
+    with_plugins: bool
+    #: Seconds of each part.
+    parts: dict[Part, float] = field(default_factory=dict)
+    #: When the current extension point and plugin began.
+    _began: float = field(default_factory=perf_counter)
+    _since: float = field(default_factory=perf_counter)
+
+    def __call__(self, point: str, plugin: str = "", status: str = "Success") -> None:
+        """Note that a part of the decision has ended."""
+        now = perf_counter()
+        if not plugin:
+            self.parts[point, "", status] = now - self._began
+            self._began = now
+        elif self.with_plugins:
+            self.parts[point, plugin, status] = now - self._since
+        self._since = now
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -17,28 +78,18 @@ class RunningAttempt:
     """An attempt in progress."""
 
     queued: QueuedPod
-    pod: ObjectRef
     #: When the pod was taken from the queue, and when its node was decided, in the event loop's time.
     began: float
     decided: float
     timing: AttemptTimer
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name of the pod."""
-        return self.pod.namespace, self.pod.name
+    def pod(self) -> ObjectRef:
+        """How requests identify the pod."""
+        return ref_of(self.queued.pod)
 
-    def ended(
-        self,
-        now: float,
-        result: Result,
-        *,
-        node: str = "",
-        message: str = "",
-        rejected_by: frozenset[str] = frozenset(),
-        tried_preemption: bool = False,
-    ) -> Attempt:
-        """The attempt as observers see it."""
+    def ended(self, now: float, result: Result) -> Attempt:
+        """The attempt as observers see it, but for what was found out."""
         return Attempt(
             pod=self.pod,
             profile=self.queued.pod.scheduler,
@@ -47,43 +98,23 @@ class RunningAttempt:
             deciding=self.decided - self.began,
             lasted=now - self.began,
             waited=now - self.queued.added,
-            node=node,
-            message=message,
-            rejected_by=rejected_by,
             parts=self.timing.parts,
-            tried_preemption=tried_preemption,
         )
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class FailedAttempt:
-    """Why a pod has no node now, and what to do about it."""
+class AttemptObserver(Protocol):
+    """Called at the end of each attempt, and when pods are preempted."""
 
-    message: str
-    rejected_by: frozenset[str] = frozenset()
-    #: Whether preemption was tried, successfully or not.
-    tried_preemption: bool = False
-    #: Whether this is an error, which says nothing about the pod.
-    is_error: bool = False
-    #: The ``nominatedNodeName`` to write to its status, empty for none; None leaves it as it is.
-    nominated_node: str | None = None
-    #: The pods to delete on that node, the most important first.
-    victims: Sequence[ObjectRef] = ()
-    #: Less important pods that lose their nomination for that node.
-    outranked: Sequence[ObjectRef] = ()
+    def attempted(self, attempt: Attempt) -> None:
+        """An attempt has ended: the pod is bound, or has to wait."""
+
+    def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
+        """Pods on a node are being deleted for a more important one, which is still pending."""
+
+    def warn(self, sentence: str) -> None:
+        """Warn the user."""
 
 
-def ref_of(state: ClusterState, pod: int) -> ObjectRef:
+def ref_of(pod: PodFacts) -> ObjectRef:
     """How requests identify a pod."""
-    pods = state.cluster.pods
-    return ObjectRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
-
-
-def victims_of(state: ClusterState, decision: SchedulingDecision) -> list[ObjectRef]:
-    """The pods that a decision preempts, without those that are being deleted already."""
-    return [ref_of(state, victim) for victim in decision.victims if not state.terminating[victim]]
-
-
-def asks_for_room(decision: SchedulingDecision) -> bool:
-    """Whether preemption was tried; like kube-scheduler 1.36, not after an earlier error."""
-    return decision.preemption is not None and not decision.preemption.is_final
+    return ObjectRef(pod.namespace, pod.name, pod.uid)

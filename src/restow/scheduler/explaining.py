@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.client.binding import ObjectRef
+from restow.client.objects import ObjectRef
 from restow.cluster.pods import NO_POD
+from restow.scheduler.attempts import Attempt, AttemptObserver
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explanation import LastAttempt, Objection, QueueExplanation
-from restow.scheduler.observing import Attempt, AttemptObserver
-from restow.scheduling.framework.lru_cache import LruCache
+from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.queueing.queued_pod import QueuedPod, QueuePlace
-from restow.scheduling.queueing.rules import QueueingRules
-from restow.scheduling.queueing.why_waiting import why_waiting
+from restow.scheduling.queueing.queued_pods import QueuedPod, QueuePlace
+from restow.scheduling.queueing.scheduling_queue import why_waiting
 
 #: Nodes that are named for each objection.
 _MOST_NAMED: Final = 10
@@ -55,9 +54,7 @@ class LastAttempts:
         return LastAttempt(attempt.result.value, attempt.message, self.clock() - at, attempt.node)
 
 
-def explain(
-    daemon: SchedulerDaemon, rules: QueueingRules, attempts: LastAttempts, namespace: str, name: str
-) -> QueueExplanation | None:
+def explain(daemon: SchedulerDaemon, attempts: LastAttempts, namespace: str, name: str) -> QueueExplanation | None:
     """Why a pod waits; None if it does not wait for this scheduler."""
     state = daemon.mirror.state
     pod = state.order.find(namespace, name)
@@ -77,7 +74,9 @@ def explain(
         tried_again_in=_wait(daemon, queued, place, now),
         nominated_node=queued.pod.nominated_node,
         rejected_by=tuple(sorted(queued.rejected_by)),
-        waits_for=tuple(dict.fromkeys(rules.waits_for(queued))) if place is QueuePlace.UNSCHEDULABLE else (),
+        waits_for=tuple(dict.fromkeys(daemon.queue.rules.waits_for(queued)))
+        if place is QueuePlace.UNSCHEDULABLE
+        else (),
         sentences=why_waiting(daemon.queue, queued.key, now),
         last_attempt=attempts.last(queued.key),
         feasible_nodes=feasible,

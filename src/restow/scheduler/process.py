@@ -21,33 +21,27 @@ import msgspec
 from aiohttp import web
 
 from restow.client.access import AccessReviews
-from restow.client.binding import BindingRefused, BindingUnanswered, Bound, ObjectRef, Outcome
-from restow.client.leadership import Permit
-from restow.client.transport import Api
-from restow.daemon.background import told_to_stop
-from restow.daemon.connecting import connected
-from restow.daemon.electing import with_permission
-from restow.daemon.https import https
-from restow.daemon.liveness import watched
+from restow.client.binding import BindingRefused, BindingUnanswered, Bound, Outcome
+from restow.client.objects import ObjectRef
+from restow.client.transport import Api, Permit
+from restow.daemon.background import told_to_stop, watched
+from restow.daemon.connecting import NAMESPACE, ApiSettings, HttpsSettings, connected, https
+from restow.daemon.electing import LeaseSettings, with_permission
 from restow.daemon.logs import Log
-from restow.daemon.settings import NAMESPACE, ApiSettings, HttpsSettings, LeaseSettings
-from restow.descheduler.recording import recording
+from restow.descheduler.reporter import recording
 from restow.errors import ClientError
 from restow.live.cluster import WatchEndedError
+from restow.scheduler.attempts import Result
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
-from restow.scheduler.metrics import Gauges, SchedulerMetrics
-from restow.scheduler.observing import Result
 from restow.scheduler.random_profile import schedule_at_random
-from restow.scheduler.reporter import SchedulerReporter
+from restow.scheduler.reporter import Gauges, SchedulerMetrics, SchedulerReporter
 from restow.scheduler.settings import KINDS, SchedulerSettings
-from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.queueing.queued_pod import QueuePlace
+from restow.scheduling.queueing.queued_pods import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
-from restow.serving.guarding import guarded
 from restow.serving.health import Health
-from restow.serving.pages import Handler, plain_text
+from restow.serving.pages import Handler, guarded, plain_text
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -71,7 +65,7 @@ class ProcessSettings:
 class RandomSettings:
     """Settings of the teaching example, which chooses nodes at random."""
 
-    #: What ``spec.schedulerName`` of its pods says.
+    #: The scheduler that its pods name.
     name: str
     #: None: another seed each time.
     seed: int | None = None
@@ -190,12 +184,12 @@ async def schedule_by_profiles(settings: ProcessSettings, scheduling: SchedulerS
     """Run until stopped, or until the lease is lost; InputError, ClientError or OSError if it cannot work."""
     daemons: list[SchedulerDaemon] = []
     health = Health(lambda: _outdated(daemons[0]) if daemons else None, program="scheduler")
-    names, rules, pods = [each.name for each in scheduling.profiles], queueing_rules(scheduling.profiles), _PodPages()
+    names, pods = [each.name for each in scheduling.profiles], _PodPages()
     async with _process(settings, names, health, log, pods) as process:
         attempts = LastAttempts(process.reporter, asyncio.get_running_loop().time)
-        daemon = SchedulerDaemon(process.api, scheduling, rules, attempts)
+        daemon = SchedulerDaemon(process.api, scheduling, attempts)
         daemons.append(daemon)
-        pods.explain, pods.schedules = partial(explain, daemon, rules, attempts), lambda: daemon.mirror.has_begun
+        pods.explain, pods.schedules = partial(explain, daemon, attempts), lambda: daemon.mirror.has_begun
         process.reporter.metrics.show(partial(_gauges, daemon))
         log.info(f"Schedules the pods that name {', '.join(names)}")
         health.ready()

@@ -9,19 +9,19 @@ from contextlib import aclosing, suppress
 from random import Random
 from typing import Any
 
-from restow.client.binding import BindingRefused, BindingUnanswered, ObjectRef, Outcome, bind
-from restow.client.following import Changed, Listed, Removed, follow
-from restow.client.leadership import Permit
+from restow.client.binding import BindingRefused, BindingUnanswered, Outcome, bind
 from restow.client.listing import Selection
+from restow.client.objects import ObjectRef
 from restow.client.resources import RESOURCES
-from restow.client.transport import Api
+from restow.client.transport import Api, Permit
+from restow.client.watching import Changed, Listed, Removed, follow
 from restow.kube.objects import ABSENT, Node, Pod
 
 OnBinding = Callable[[ObjectRef, str, Outcome], None]
 
 
 async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, on_binding: OnBinding) -> None:
-    """Bind the pods with this schedulerName until cancelled; ``on_binding`` is called with each pod's node and the outcome."""
+    """Bind the pods that name this scheduler until cancelled; ``on_binding`` is called with each pod's node and the outcome."""
     nodes, pods, changed = dict[str, Node](), dict[str, Pod](), asyncio.Event()
     waiting = Selection(fields=f"spec.schedulerName={name},spec.nodeName=,status.phase=Pending")
     async with asyncio.TaskGroup() as tasks:

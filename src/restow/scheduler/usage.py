@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.transport import Api
-from restow.cluster.recent_usage import RecentUsage, with_sample
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
-from restow.cluster.usage import node_usage, time_of
 from restow.errors import ClientError
 from restow.kube.excerpts import described
 from restow.kube.timestamps import SECOND
 from restow.live.reading import read_kinds
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.plugins.load_variation import NAME, LoadVariationRiskBalancingArgs
+from restow.usage.measured import RecentUsage, node_usage, time_of, with_sample
 
 #: Seconds between two samples. The metrics server measures every 15 s by default.
 INTERVAL: Final = 30.0

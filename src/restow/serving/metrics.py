@@ -16,8 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 import restow
 from restow.policies.codes import SURENESS, LandingKind, LoopCause, MoveResult, Prediction, RefusalCode
 from restow.serving.exposition import add_process_metrics, exposition
-from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds
-from restow.serving.steering_metrics import SteeringMetrics
+from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds, SteeringMetrics
 
 #: The outcome of an eviction, in the Descheduler's words; ``limit`` texts are labels too.
 EvictionResult = Literal[

@@ -2,17 +2,22 @@
 
 ``/healthz`` is constant, like the Descheduler's: it says that the process answers. ``/livez`` says whether the process
 should be restarted, ``/readyz`` whether a cycle could run now. Texts are those of Kubernetes' health checks.
+
+A guard authorizes requests by bearer token, as its policy says; open paths need no token: the kubelet requests them.
+Source: WithAlwaysAllowPaths, apiserver v0.36.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
 from aiohttp import web
+from aiohttp.typedefs import Handler as AnyHandler
+from aiohttp.typedefs import Middleware
 
 from restow.serving.exposition import CONTENT_TYPE
 from restow.serving.health import Health
@@ -21,12 +26,22 @@ from restow.serving.health import Health
 Handler = Callable[[web.Request], web.Response]
 #: Answers the body of a request with that of the response, both JSON.
 Reviewer = Callable[[bytes], bytes]
+#: The HTTP status for a token and a path; OK grants access.
+Review = Callable[[str, str], Awaitable[HTTPStatus]]
 
 #: Bytes of a question: etcd takes no object of more than 1.5 MiB.
 _LONGEST: Final = 2 << 20
 #: How many webhook requests are read at a time, and the seconds for each: any client in the cluster may send some.
 _READ_TOGETHER: Final = 10
 _SECONDS_TO_READ: Final = 1.0
+#: How many tokens are reviewed at a time: any client may send any token.
+_AT_A_TIME: Final = 10
+_LONGEST_TOKEN: Final = 16_384
+_WORDS: Final = {
+    HTTPStatus.UNAUTHORIZED: "Unauthorized",
+    HTTPStatus.FORBIDDEN: "this token gives no right to get this path",
+    HTTPStatus.SERVICE_UNAVAILABLE: "the API server does not say whether this is allowed",
+}
 
 
 def pages(
@@ -114,3 +129,32 @@ async def _plain_errors(request: web.Request, handler: Callable[[web.Request], o
 async def _no_server_name(_request: web.Request, response: web.StreamResponse) -> None:
     """Do not reveal the server's software."""
     response.headers.pop("Server", None)
+
+
+def guarded(open_paths: Sequence[str], review: Review) -> Middleware:
+    """Return a middleware that admits authorized requests; an open path may end with ``/*`` to include everything below it."""
+    turns = asyncio.Semaphore(_AT_A_TIME)
+
+    @web.middleware
+    async def guard(request: web.Request, handler: AnyHandler) -> web.StreamResponse:
+        if not is_open(request.path, open_paths):
+            async with turns:
+                verdict = await _verdict(request, review)
+            if verdict is not HTTPStatus.OK:
+                return plain_text(f"{_WORDS[verdict]}\n", verdict)
+        return await handler(request)
+
+    return guard
+
+
+def is_open(path: str, open_paths: Sequence[str]) -> bool:
+    """Whether a path needs no token."""
+    return any(path.startswith(each[:-1]) if each.endswith("/*") else path == each for each in open_paths)
+
+
+async def _verdict(request: web.Request, review: Review) -> HTTPStatus:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token or len(token) > _LONGEST_TOKEN:
+        return HTTPStatus.UNAUTHORIZED
+    return await review(token, request.path)

@@ -28,7 +28,7 @@ _MOST: Final = 100
 #: The share of the process's descriptors that is theirs at most.
 _SHARE: Final = 4
 #: Seconds for the handshake, and again for the first request.
-_SECONDS_TO_ASK: Final = 10.0
+SECONDS_TO_ASK: Final = 10.0
 #: Seconds until the next try where there is no descriptor left.
 _PAUSE: Final = 1.0
 
@@ -181,9 +181,9 @@ class Connections:
         # A client that does not speak TLS, or refuses our certificate, has gone.
         with suppress(OSError):
             self._transports[accepted], _ = await loop.connect_accepted_socket(
-                self._make, accepted, ssl=self._tls, ssl_handshake_timeout=_SECONDS_TO_ASK if self._tls else None
+                self._make, accepted, ssl=self._tls, ssl_handshake_timeout=SECONDS_TO_ASK if self._tls else None
             )
-            loop.call_later(_SECONDS_TO_ASK, self._end_if_silent, accepted)
+            loop.call_later(SECONDS_TO_ASK, self._end_if_silent, accepted)
 
     def _end_if_silent(self, accepted: socket.socket) -> None:
         if self._transports.get(accepted) not in self._asked:

@@ -14,11 +14,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from restow.configuration_files import ReloadingFile, memory_file
 from restow.errors import InputError
-from restow.memory_files import memory_file
-from restow.reloading_file import ReloadingFile
 
-_PROGRAM = Path(__file__).with_name("certificate.py")
+PROGRAM = Path(__file__).with_name("certificate.py")
 #: Seconds; it takes a fraction of one.
 _PATIENCE = 60.0
 
@@ -146,7 +145,7 @@ def context_of_pem(pem: str, settings: TlsSettings) -> ssl.SSLContext:
 def self_signed(common_name: str, hosts: Sequence[str]) -> str:
     """Return a certificate and its key, both as PEM, for names and addresses; InputError where none can be made."""
     # -P: modules in the program's folder must not shadow those of libraries.
-    command = [sys.executable, "-P", str(_PROGRAM), common_name, *hosts]
+    command = [sys.executable, "-P", str(PROGRAM), common_name, *hosts]
     try:
         made = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
     except subprocess.CalledProcessError as error:
