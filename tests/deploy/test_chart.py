@@ -12,7 +12,7 @@ import restow
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, KUBERNETES, documents
 from restow.daemon.background import ENDS_WITHIN
-from restow.documents.writing import write_yaml
+from restow.documents.yaml_text import write_yaml
 from restow.policies.lint import lint_policy
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -72,7 +72,16 @@ UPSTREAM = [
     "extraServiceAccountVolumes",
 ]
 #: That only restow's chart has.
-OWN = ["readinessProbe", "networkPolicy", "steering", "fencing", "confirmReplacements"]
+OWN = [
+    "readinessProbe",
+    "networkPolicy",
+    "steering",
+    "fencing",
+    "confirmReplacements",
+    "reserving",
+    "surging",
+    "migrating",
+]
 
 
 def nested(value):

@@ -14,33 +14,32 @@ from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.app import app
 from restow.cli.pressure_run import settings_of
-from restow.cli.run import canonical, run
-from restow.cli.run_flags import Flags
+from restow.cli.run import Flags, canonical, run
 from restow.client.resources import (
     CONFIG_MAPS,
     EVENTS,
     LEASES,
+    MIGRATIONS,
     MUTATING_POLICY_BINDINGS,
     MUTATING_WEBHOOKS,
     RESOURCES,
     VALIDATING_POLICIES,
     VALIDATING_POLICY_BINDINGS,
+    VIRTUAL_MACHINE_INSTANCES,
     ApiResource,
 )
 from restow.cluster.pod_reading import STEERING_GATE
-from restow.daemon.background import ENDS_WITHIN
-from restow.daemon.liveness import MOST_LAG
+from restow.daemon.background import ENDS_WITHIN, MOST_LAG
 from restow.daemon.logs import Log
 from restow.descheduler import cycles
-from restow.descheduler.gating import BINDING, CONFIGURATION
-from restow.descheduler.guards import FENCING, STEERING
+from restow.descheduler.prerequisites import BINDING, CONFIGURATION, FENCING_GUARD, STEERING_GUARD
 from restow.executing.admission import PATH
 from restow.executing.confirming import KINDS
 from restow.executing.fencing import LEASE as FENCE_LEASE
-from restow.executing.settings import ExecutionSettings
 from restow.executing.steering import CONFIG_MAP
+from restow.executing.surroundings import ExecutionSettings
 from restow.kube.taints import FENCE
-from restow.live.kinds import METRICS, READ
+from restow.live.reading import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.pressure.marking import Mark
 from restow.pressure.rules import read_rules
@@ -118,7 +117,7 @@ def test_steering_is_granted_apart_and_no_more_than_it_writes():
     assert roles["restow-gating"]["kind"] == "Role"
     assert granted(roles["restow-gating"]["rules"]) == {right(CONFIG_MAPS, "patch")}
     named = [rule["resourceNames"] for role in roles.values() for rule in role["rules"] if "resourceNames" in rule]
-    assert named == [[BINDING], [STEERING.name], [CONFIG_MAP]]
+    assert named == [[BINDING], [STEERING_GUARD.name], [CONFIG_MAP]]
 
 
 def test_fencing_is_granted_apart_and_no_more_than_it_writes():
@@ -129,7 +128,7 @@ def test_fencing_is_granted_apart_and_no_more_than_it_writes():
         right(VALIDATING_POLICY_BINDINGS, "get"),
     }
     (named,) = (rule["resourceNames"] for rule in roles["ClusterRole"]["rules"] if "resourceNames" in rule)
-    assert named == [FENCING.name]
+    assert named == [FENCING_GUARD.name]
     create, rest = roles["Role"]["rules"]
     assert granted([create]) == {right(LEASES, "create")}
     assert granted([rest]) == {right(LEASES, "get"), right(LEASES, "update")}
@@ -144,7 +143,7 @@ def test_whoever_patches_nodes_is_held_to_one_taint():
     assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["nodes", "nodes/status"]
     assert all(f"taint.key != '{FENCE}'" in each["expression"] for each in guard["variables"])
     binding = only(objects, "ValidatingAdmissionPolicyBinding")
-    assert binding["metadata"]["name"] == FENCING.name
+    assert binding["metadata"]["name"] == FENCING_GUARD.name
     assert binding["spec"]["validationActions"] == ["Deny"]
 
 
@@ -154,11 +153,17 @@ def test_confirming_is_granted_apart_and_held_to_dry_runs():
     assert granted(role["rules"]) == {right(RESOURCES["Pod"], "create"), *reading}
     objects = list(manifests(KUBERNETES / "confirming"))
     guard = only(objects, "ValidatingAdmissionPolicy")["spec"]
-    assert (guard["failurePolicy"], guard["validations"][0]["expression"]) == (
-        "Fail",
-        "has(request.dryRun) && request.dryRun",
-    )
+    assert guard["failurePolicy"] == "Fail"
+    only_dry_runs, unless_it_has_placeholders = guard["validations"][0]["expression"].split(" || ")
+    assert only_dry_runs == "(has(request.dryRun) && request.dryRun)"
+    assert "check('delete').allowed()" in unless_it_has_placeholders
     assert only(objects, "ValidatingAdmissionPolicyBinding")["spec"]["validationActions"] == ["Deny"]
+
+
+def test_migrating_is_granted_apart_and_no_more_than_kubevirt_is_asked_for():
+    role = documents(KUBERNETES / "migrating" / "rights.yaml")[0]
+    asked = {right(MIGRATIONS, verb) for verb in ("create", "get", "delete")}
+    assert granted(role["rules"]) == asked | {right(VIRTUAL_MACHINE_INSTANCES, "get")}
 
 
 def test_the_objects_of_steering_have_the_names_that_restow_asks_for():
@@ -206,7 +211,7 @@ def test_the_service_of_the_webhook_is_where_the_server_is():
 
 def test_whoever_patches_pods_is_held_to_less():
     """Without the policy the right to patch pods would be one to change their images."""
-    guard, binding = (each["spec"] for each in named(STEERING.name))
+    guard, binding = (each["spec"] for each in named(STEERING_GUARD.name))
     assert guard["failurePolicy"] == "Fail"
     assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["pods", "pods/status"]
     assert binding["validationActions"] == ["Deny"]

@@ -9,12 +9,11 @@ from prometheus_client import CollectorRegistry
 
 from deploy.expressions import alerts, dashboard, metrics_in, panels, questions
 from deploy.manifests import KUBERNETES, MONITORING, documents, manifests, only, pod_of
-from restow.pressure.metrics import PressureMetrics
-from restow.scheduler.metrics import SchedulerMetrics
+from restow.pressure.monitoring import PressureMetrics
+from restow.scheduler.reporter import SchedulerMetrics
 from restow.serving.exposition import exposed_name
-from restow.serving.figures import CycleFigures
+from restow.serving.figures import CycleFigures, SteeringMetrics
 from restow.serving.metrics import EvictionLabels, Metrics
-from restow.serving.steering_metrics import SteeringMetrics
 
 TESTS = documents(MONITORING / "alerts-test.yaml")[0]["tests"]
 MONITORS = {"service-monitor.yaml": "endpoints", "pod-monitor.yaml": "podMetricsEndpoints"}

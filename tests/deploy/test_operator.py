@@ -14,8 +14,7 @@ from deploy.manifests import DEPLOY, KUBERNETES, documents, granted, manifests, 
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.guards import ADMISSION, GUARDS, guards
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE
+from restow.operator.resource import NAMESPACE, resource_of
 
 OPERATOR = DEPLOY / "operator"
 RIGHTS = documents(OPERATOR / "rights.yaml")

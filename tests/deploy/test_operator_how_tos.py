@@ -13,10 +13,9 @@ from docs.pages import files
 from restow.descheduler.publishing import PLAN
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
-from restow.operator.inventory import OPERATOR
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE
+from restow.operator.resource import NAMESPACE, resource_of
 from restow.operator.rights import PLAN_CONFIG_MAP
+from restow.operator.uninstalling import OPERATOR
 
 PAGES = {
     name: (ROOT / "docs" / "how-to" / f"{name}.md").read_text() for name in ("openshift", "operator-on-kubernetes")
