@@ -23,9 +23,10 @@ import numpy as np
 import pytest
 
 import restow
+from bench.problems import ALL_PROFILES, generate, policy_for
 from restow.cluster import pod_parts
-from restow.cluster.label_groups import LabelGroups
-from restow.descheduling import steering
+from restow.cluster.pod_classes import LabelGroups
+from restow.descheduling import node_fit
 from restow.descheduling.cycle import run_cycle
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import Strategy, Suggestions
@@ -36,7 +37,7 @@ from restow.kube.labels import Selector
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 from restow.sources.documents import load_cluster
-from restow.sources.synthetic import NOW, generate, policy_for, profiles, write_list
+from restow.sources.synthetic import NOW, write_list
 
 Counts = Counter[str]
 
@@ -82,7 +83,7 @@ def _wrap_all(patch: pytest.MonkeyPatch, counts: Counts) -> None:
     wrap(DefaultEvictor, "passes_pre_eviction", "pods filtered late", lambda _evictor, pods: len(pods))
     wrap(LabelGroups, "matching", "label look-ups", lambda *_: 1)
     wrap(Selector, "matches", "selector evaluations", lambda *_: 1)
-    for module in (steering, node_affinity):
+    for module in (node_fit, node_affinity):
         wrap(module, "matches", "nodes matched by a selection", lambda _selection, nodes: len(nodes))
 
 
@@ -127,5 +128,5 @@ def as_toml(profile: str, counts: Mapping[str, int]) -> str:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        for name in profiles():
+        for name in ALL_PROFILES:
             print(as_toml(name, evaluations(name, 2 * NODES, 2 * PODS, Path(folder))))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench import problems
 from bench.cases import Case, Size
+from bench.problems import ALL_PROFILES, generate
 from restow.sources import synthetic
-from restow.sources.synthetic import generate, profiles, write_list
-from restow.sources.synthetic.problems import policy_text
+from restow.sources.synthetic import write_list
+from restow.sources.synthetic.profiles import policy_text
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "bench"
@@ -33,7 +35,7 @@ def inputs(case: Case, size: Size) -> Inputs:
 
 def policy_of(case: Case) -> str:
     """The policy of the case's profile as YAML, with ``nodeFit`` of the case if that has one."""
-    strategies = profiles()[case.policy].strategies
+    strategies = ALL_PROFILES[case.policy].strategies
     if case.node_fit is not None:
         strategies = replace(strategies, evictor=strategies.evictor | {"nodeFit": case.node_fit})
     return policy_text(strategies)
@@ -56,5 +58,5 @@ def _write(dump: Path, cluster: str, size: Size) -> None:
 
 
 def _generator_changed() -> float:
-    folder = Path(synthetic.__file__).parent
-    return max(source.stat().st_mtime for source in folder.glob("*.py"))
+    sources = (Path(problems.__file__), *Path(synthetic.__file__).parent.glob("*.py"))
+    return max(source.stat().st_mtime for source in sources)

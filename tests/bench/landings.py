@@ -23,7 +23,7 @@ from oracle.oracle_process import OracleError
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import policy_for
-from restow.sources.synthetic.problems import Strategies, policy_text
+from restow.sources.synthetic.profiles import Strategies, policy_text
 
 SIZES = (30, 120, 300, 1_000)
 

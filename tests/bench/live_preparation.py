@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from restow.cluster.snapshot import ClusterStore
 from restow.cluster.state import ClusterState
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.sources.synthetic import generate
 
 CYCLES = 20

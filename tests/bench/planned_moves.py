@@ -18,15 +18,15 @@ from msgspec import structs
 
 from oracle.oracle_process import OracleProcess, oracle_binary
 from oracle.scheduler_process import scheduler_binary
-from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import owner_of
+from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.snapshot import ClusterSnapshot
-from restow.descheduling.disruption_budgets import DisruptionBudgets
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Certainty, RefusalCode, SteeringMode
 from restow.policies.load import load_policy
+from restow.proving.disruption_budgets import DisruptionBudgets
+from restow.proving.search import prove_cycle
 from restow.sources.synthetic import NOW
 
 #: Owners that create a pod again only when the old one is gone.

@@ -23,19 +23,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from client.double import Answer, a_double, an_answer, an_api
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.daemon.background import background
 from restow.daemon.logs import Log
 from restow.kube.duration import MINUTE
+from restow.pressure.daemon import Rounds
 from restow.pressure.evaluation import MissingDataPolicy
-from restow.pressure.known_nodes import KnownNodes
-from restow.pressure.loop import Rounds
 from restow.pressure.marking import FIELD_MANAGER, Mark
-from restow.pressure.metrics import PressureMetrics
-from restow.pressure.problem_log import DependencyStatus
+from restow.pressure.monitoring import DependencyStatus, PressureMetrics, PressureView
+from restow.pressure.nodes import KnownNodes
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.view import PressureView
 from restow.pressure.writing import Writer
 from restow.reporting.html.pressure import render_pressure
 from restow.serving.health import Watchdog

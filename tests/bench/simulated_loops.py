@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import yaml
+from msgspec import structs
 
 from bench.documents import markdown, put
 from bench.live.outages import SCENES as OUTAGES
@@ -21,7 +22,7 @@ from builders.policies import Policy
 from e2e.loop_scenes import NODES, SCENES
 from e2e.placed import Placed, pods_of
 from e2e.workloads import replica_set
-from restow.descheduling.container_states import short_duration
+from restow.descheduling.pod_criteria import short_duration
 from restow.kube.timestamps import SECOND, format_time
 from restow.policies.codes import Placement
 from restow.policies.policy import Policy as ReadPolicy
@@ -31,9 +32,8 @@ from restow.simulating.kubelets import READY_DELAY
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.observations import Observation, PodKey
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import RunEnding, run_out
+from restow.simulating.scenarios.running import RunEnding, begin, config_of, run_out
 from restow.simulating.scenarios.scenario import Scenario
-from restow.simulating.scenarios.scenario_run import begin, config_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples/scenarios/loops"
@@ -66,7 +66,7 @@ class Unready:
 
 def played(scenario: Scenario, folder: Folder, placement: Placement) -> tuple[SimulationResult, Unready]:
     """What comes of a scenario with the descheduler in a placement."""
-    descheduling = scenario.descheduling and replace(scenario.descheduling, placement=placement)
+    descheduling = scenario.descheduling and structs.replace(scenario.descheduling, placement=placement)
     scenario = replace(scenario, descheduling=descheduling)
     run, unready = begin(scenario, config_of(scenario, folder, ReadPolicy()), _START), Unready()
     run.observer.listeners.append(unready.observe)

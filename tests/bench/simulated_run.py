@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from restow.application.policies import read_policy_file
-from restow.application.simulation_inputs import collect_garbage
+from restow.application.simulating import collect_garbage
 from restow.kube.duration import HOUR
 from restow.policies.fallbacks import Fallbacks
 from restow.simulating import descheduler
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import RunEnding, run_out
-from restow.simulating.scenarios.scenario_run import begin, config_of
+from restow.simulating.scenarios.running import RunEnding, begin, config_of, run_out
 
 
 class Timed:

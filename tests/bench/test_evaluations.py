@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.counting import NODES, PODS, evaluations
-from restow.sources.synthetic import profiles
+from bench.problems import ALL_PROFILES
 
 BOUNDS = tomllib.loads((Path(__file__).parent / "bounds.toml").read_text())
 SLACK = BOUNDS["slack"]
@@ -37,7 +37,7 @@ def counted(tmp_path_factory):
     return counts
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_no_more_evaluations_than_measured(counted, profile):
     _, counts = counted(profile)
     bounds = BOUNDS[profile]
@@ -49,7 +49,7 @@ def test_no_more_evaluations_than_measured(counted, profile):
     assert not too_many
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_twice_the_cluster_costs_about_twice_the_evaluations(counted, profile):
     small, large = counted(profile)
     too_fast = {
@@ -61,4 +61,4 @@ def test_twice_the_cluster_costs_about_twice_the_evaluations(counted, profile):
 
 
 def test_every_bound_is_of_a_profile():
-    assert set(BOUNDS) == {"slack", *profiles()}
+    assert set(BOUNDS) == {"slack", *ALL_PROFILES}

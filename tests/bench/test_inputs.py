@@ -7,7 +7,7 @@ import yaml
 
 from bench.cases import Case
 from bench.inputs import policy_of
-from restow.sources.synthetic import policy_for
+from bench.problems import policy_for
 
 
 @pytest.mark.parametrize("node_fit", [True, False])

@@ -19,11 +19,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from restow.cluster.snapshot import ClusterStore
-from restow.cluster.stored_usage import stored_history
-from restow.cluster.usage_columns import KIND, packed, rounded
-from restow.cluster.usage_history import SampleSeries, mean, std
+from restow.cluster.usage_series import KIND, SampleSeries, mean, packed, rounded, std
 from restow.kube.objects import UsageSeries
 from restow.sources.compact import CompactCluster
+from restow.usage.stored import stored_history
 
 _START = 1_795_219_200
 _DAY = 86_400

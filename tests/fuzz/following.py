@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 
-from restow.cli.streams import warn
+from restow.cli.terminal import warn
 from restow.client.connection import connect
 from restow.cluster.state import ClusterState
 from restow.live.cluster import live_cluster

@@ -28,8 +28,8 @@ from fuzz import command_line_memory, following
 from fuzz.api_server import ScriptedServer
 from fuzz.cases import LONGEST_OUTPUT, PORT, Case, Ran
 from restow.cli import main
-from restow.cli.streams import degrade_gracefully
-from restow.client.back_off import BackOff
+from restow.cli.terminal import degrade_gracefully
+from restow.client.flow_control import BackOff
 
 _HEADER = 4
 #: Says that the first case may come.

@@ -18,20 +18,20 @@ from random import Random
 
 from msgspec import structs
 
+from bench.problems import generate, policy_for
 from builders import NOW
 from descheduling.harness import a_cluster
-from descheduling.proven import TOLD, read_policy
 from oracle.comparison import Case
 from oracle.moving_cases import a_large_moving_case
 from oracle.replaying import Replay
 from oracle.scheduler_process import SchedulerProcess, scheduler_binary
+from proving.proven import TOLD, read_policy
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.placement import Landing
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
-from restow.sources.synthetic import generate, policy_for
+from restow.proving.search import prove_cycle
 
 #: How often a right program is told to be wrong.
 ERROR = 1e-6

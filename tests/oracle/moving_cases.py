@@ -11,13 +11,13 @@ from random import Random
 
 from builders import Object
 from builders.metadata import Owner, owner_reference
-from descheduling.proven import TOLD
 from oracle.cases import EVERY, MIXED, WANTED
 from oracle.chance import Chance
 from oracle.comparison import Case
 from oracle.random_clusters import a_random_cluster
 from oracle.random_moves import enriched
 from oracle.random_policies import STRATEGIES, a_mixed_policy, a_random_policy
+from proving.proven import TOLD
 from scheduling.large_clusters import SUBJECTS as LARGE_SUBJECTS
 from scheduling.large_clusters import a_large_cluster
 

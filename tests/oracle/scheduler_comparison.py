@@ -19,7 +19,7 @@ from oracle.scheduler_process import Candidate, Outcome, Rejection, SchedulerPro
 from restow.cluster.interning import IntArray
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context

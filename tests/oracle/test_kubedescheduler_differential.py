@@ -26,8 +26,7 @@ from oracle.cases import SEEDS
 from oracle.oracle_process import ROOT, OracleProcess
 from restow.operator.facts import QUERIES, Facts, PrometheusRoute
 from restow.operator.policy import PolicyResult, policy_of
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE, Level, PackingLevel, ProfileName
+from restow.operator.resource import NAMESPACE, Level, PackingLevel, ProfileName, resource_of
 from restow.operator.rules import CONFLICTS, KUBEVIRT_PROFILES
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy

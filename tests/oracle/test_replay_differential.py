@@ -15,11 +15,11 @@ from itertools import islice
 
 import pytest
 
-from descheduling.proven import prove
 from oracle.comparison import Case
 from oracle.moving_cases import MOVING_SUBJECTS, TIMELESS, a_large_moving_case, a_moving_case
 from oracle.replaying import Landed, Replay
 from oracle.scheduler_process import SchedulerProcess, scheduler_binary
+from proving.proven import prove
 from restow.descheduling.arbiter import RefusedSuggestion
 from restow.descheduling.cycle import Cycle
 

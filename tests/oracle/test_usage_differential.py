@@ -20,16 +20,16 @@ from oracle.oracle_process import OracleProcess
 from oracle.prometheus_double import PrometheusDouble, vector
 from oracle.random_clusters import a_random_cluster
 from oracle.random_policies import a_random_policy
-from restow.client.connection import open_session
 from restow.client.credentials import Endpoint, Fixed, Identity
+from restow.client.sessions import open_session
 from restow.client.transport import Api
-from restow.cluster.usage import smoothed
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
 from restow.kube.objects import NodeMetrics
-from restow.live.prometheus import PrometheusUsage
+from restow.live.usage import PrometheusUsage
 from restow.policies.load import load_policy
+from restow.usage.measured import smoothed
 
 pytestmark = pytest.mark.oracle
 

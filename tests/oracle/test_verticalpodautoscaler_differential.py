@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from restow.kube.objects import ResourceRequirements, VerticalPodAutoscaler
-from restow.workloads import made_parts
-from restow.workloads.vertical_scaling import scaled
+from restow.workloads import next_parts
+from restow.workloads.autoscaling import scaled
 
 pytestmark = pytest.mark.oracle
 
@@ -51,7 +51,7 @@ def a_container(random: Random, name: str) -> Object:
 
 def not_less(one: str, other: str) -> bool:
     """Whether a quantity is not less than another."""
-    found = made_parts.quantities({"a": one, "b": other})
+    found = next_parts.quantities({"a": one, "b": other})
     return found["a"] >= found["b"]
 
 
@@ -125,7 +125,7 @@ def restow(case: Object) -> dict[str, Any]:
 
 def amounts_of(requests: Object | None, limits: Object | None) -> tuple[Object, Object]:
     """Exact amounts."""
-    return made_parts.quantities(requests), made_parts.quantities(limits)
+    return next_parts.quantities(requests), next_parts.quantities(limits)
 
 
 def test_new_pods_request_what_the_admission_controller_gives_them() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from builders import NOW, Object
 from descheduling.harness import a_cluster
-from descheduling.proven import TOLD, prove, read_policy, reasons
 from oracle.oracle_process import OracleProcess
 from oracle.vetoes import FOLDER, evicted, objects, policy
+from proving.proven import TOLD, prove, read_policy, reasons
 from restow.descheduling.cycle import run_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time
