@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
 
 
 @contextmanager
@@ -18,3 +21,30 @@ def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+@contextmanager
+def coroutine_beside(work: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
+    """Run a coroutine as long as the block lasts, and cancel it then; an error of it is raised at the end of the block."""
+    started: Future[Callable[[], object]] = Future()
+
+    async def cancellable() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        started.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
+        await work()
+
+    def run() -> None:
+        with suppress(asyncio.CancelledError):
+            asyncio.run(cancellable())
+
+    with ThreadPoolExecutor(1, thread_name_prefix="beside") as pool:
+        running = pool.submit(run)
+        cancel = started.result()
+        try:
+            yield
+        finally:
+            # The loop is closed if the work has ended with an error.
+            with suppress(RuntimeError):
+                cancel()
+            running.result()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builders import Object
+from e2e.fake_nodes import PROCESSES
 from e2e.layout import Layout
 from e2e.ports import HOST
 
@@ -128,7 +129,7 @@ def scheduler(layout: Layout, settings: Settings) -> list[str]:
 
 
 def kwok(layout: Layout, settings: Settings) -> list[str]:
-    """Flags of kwok, which plays all kubelets."""
+    """Flags of kwok, which plays all kubelets but those of pods that are processes."""
     options = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokConfiguration",
@@ -138,7 +139,7 @@ def kwok(layout: Layout, settings: Settings) -> list[str]:
         f"--kubeconfig={layout.kubeconfig('kwok')}",
         f"--config={layout.made('kwok.json', json.dumps(options))}",
         f"--config={_STAGES}",
-        "--manage-all-nodes",
+        f"--manage-nodes-with-label-selector=!{PROCESSES}",
         f"--node-ip={HOST}",
         f"--node-port={layout.ports.kwok}",
         f"--server-address={HOST}:{layout.ports.kwok}",

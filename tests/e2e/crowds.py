@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -41,8 +41,14 @@ def crowd(
             wait_for_ready(plane.admin, name, replicas, namespace)
     if budgets:
         plane.admin.create_all([budget(name, name, namespace=namespace, **budgets) for name in names])
-        wait_until("the budgets are worked out", lambda: all(_is_worked_out(plane, name, namespace) for name in names))
+        wait_for_budgets(plane, [(name, namespace) for name in names])
     return names
+
+
+def wait_for_budgets(plane: ControlPlane, budgets: Iterable[tuple[str, str]]) -> None:
+    """Returns when the controller has counted the pods of budgets, by name and namespace."""
+    names = list(budgets)
+    wait_until("the budgets are worked out", lambda: all(_is_worked_out(plane, *each) for each in names))
 
 
 def _is_worked_out(plane: ControlPlane, name: str, namespace: str) -> bool:

@@ -6,6 +6,8 @@ from typing import Any
 
 from builders import HOSTNAME, ZONE, Object, a_node
 
+#: The label of nodes that kwok leaves alone: their pods are processes (``e2e.kubelet``).
+PROCESSES = "test/processes"
 #: Strings of a node's ``nodeInfo``; the API server wants all of them.
 _INFO = {
     "architecture": "amd64",

@@ -1,6 +1,7 @@
-"""Seeded runs in which something goes wrong, and the four counts that have to be 0 whatever it is.
+"""Seeded runs in which something goes wrong, and the counts that have to be 0 whatever it is.
 
-Three suites take turns: seed 0 is a run of steered moves, 1 one of ``restow apply``, 2 one of ``restow scheduler``, and so on.
+Five suites take turns: seed 0 is a run of steered moves, 1 one of surges, 2 one of reservations and rollouts, 3 one of
+``restow apply``, 4 one of ``restow scheduler``, and so on.
 
     make faults SEEDS=0:1000 JOBS=2
 
@@ -25,6 +26,8 @@ from e2e.control_plane import ControlPlane
 #: The variable that has the seeds of each suite, and where the suite is.
 SUITES = {
     "RESTOW_E2E_STEERING_FAULTS": "tests/e2e/test_steering_faults.py",
+    "RESTOW_E2E_SURGING_FAULTS": "tests/e2e/test_surging_faults.py",
+    "RESTOW_E2E_REPLACING_FAULTS": "tests/e2e/test_replacing_faults.py",
     "RESTOW_E2E_APPLY_FAULTS": "tests/e2e/test_apply_faults.py",
     "RESTOW_E2E_SCHEDULER_FAULTS": "tests/e2e/test_scheduler_faults.py",
 }
@@ -39,10 +42,12 @@ class Counts(msgspec.Struct, frozen=True):
     gated_too_long: int = 0
     #: Pods whose eviction was granted twice.
     evicted_twice: int = 0
-    #: Workloads that had fewer ready pods than their budget says.
+    #: Workloads that had fewer ready pods than their budget says, or than they want while they are surged.
     budgets_violated: int = 0
     #: Pods for which two bindings were carried out.
     bound_twice: int = 0
+    #: Replicas, deletion costs and records of surges that are not as they were before.
+    not_put_back: int = 0
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -47,7 +47,7 @@ from e2e.faults import (
 )
 from e2e.identities import write_kubeconfig
 from e2e.ports import HOST, free_ports
-from restow.client.sockets import Sockets
+from restow.client.sessions import Sockets
 
 #: Headers of a connection rather than of a message, and those that a client sets itself.
 _NOT_PASSED_ON = {"host", "connection", "keep-alive", "transfer-encoding", "upgrade", "content-length", "te", "trailer"}

@@ -44,6 +44,9 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "ValidatingAdmissionPolicyBinding": (_ADMISSION, "validatingadmissionpolicybindings", False),
     "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),
     "CustomResourceDefinition": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "VirtualMachineInstance": ("/apis/kubevirt.io/v1", "virtualmachineinstances", True),
+    "VirtualMachineInstanceMigration": ("/apis/kubevirt.io/v1", "virtualmachineinstancemigrations", True),
+    "Rollout": ("/apis/argoproj.io/v1alpha1", "rollouts", True),
     "KubeDescheduler": ("/apis/operator.openshift.io/v1", "kubedeschedulers", True),
 }
 

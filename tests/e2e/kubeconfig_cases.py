@@ -14,7 +14,6 @@ EXEC = "client.authentication.k8s.io/v1"
 BETA = "client.authentication.k8s.io/v1beta1"
 
 # Rows of docs/reference/differences.md, by their first column.
-PLAIN_HTTP = "A server without TLS (`http://`)"
 NO_CREDENTIALS = "A user without credentials"
 NO_USER = "A context without a user"
 SOCKS = "`proxy-url` with `socks5://`"
@@ -224,7 +223,8 @@ CLUSTERS: dict[str, Any] = {
     "a password in the URL": _SERVER | {"server": "https://me:p%40s@127.0.0.1:$SECURE/c"},
     "a name in the URL": _SERVER | {"server": "https://me@127.0.0.1:$SECURE/c"},
     "no scheme": _SERVER | {"server": "127.0.0.1:$SECURE"},
-    "no TLS": ({"server": "http://127.0.0.1:$PLAIN/c"}, PLAIN_HTTP),
+    "no TLS": {"server": "http://127.0.0.1:$PLAIN/c"},
+    "no TLS and a password in the URL": {"server": "http://me:p%40s@127.0.0.1:$PLAIN/c"},
     "no server": _CA,
     "an empty server": _SERVER | {"server": ""},
     "a number as a server": _SERVER | {"server": 7},

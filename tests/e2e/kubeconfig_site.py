@@ -20,7 +20,8 @@ import trustme
 from e2e.binaries import tool
 from e2e.kubeconfig_cases import BETA, EXEC, Kubeconfigs
 from e2e.recorder import AUTHORITY, Recorder, Seen
-from restow.client.connection import find_endpoint, open_session
+from restow.client.connection import find_endpoint
+from restow.client.sessions import open_session
 from restow.client.transport import Api, Call
 from restow.errors import ClientError, InputError
 

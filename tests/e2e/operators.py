@@ -44,7 +44,7 @@ INSTALLED = Installation(IMAGE, NAMESPACE, PROMETHEUS)
 LEGAL_PAIRS = [pair for pair in combinations(get_args(ProfileName), 2) if not {pair, pair[::-1]} & set(CONFLICTS)]
 _PROGRAM = "from restow.cli.main import main; main()"
 #: The same, but that it gives up a removal soon.
-IMPATIENT = f"import restow.operator.watches as watches; watches.TRIES = 2; watches.PAUSE = 0.2; {_PROGRAM}"
+IMPATIENT = f"import restow.operator.daemon as watches; watches.TRIES = 2; watches.PAUSE = 0.2; {_PROGRAM}"
 PATIENCE = 120.0
 #: Of the operator.
 ACCOUNT = "openshift-descheduler"

@@ -20,13 +20,12 @@ from e2e.histories import KINDS, SCENE, Change, Moment, Picture, difference, hap
 from e2e.kinds import collection
 from e2e.scene_steps import After, Scene, Step
 from e2e.waiting import wait_until
-from restow.kube.manifests import Manifest
-from restow.kube.manifests.documents import document_of, kind_of, manifest_of
+from restow.kube.manifests import Manifest, document_of, kind_of, manifest_of
 from restow.kube.timestamps import SECOND
-from restow.simulating import store as stores
 from restow.simulating.actors import start_actors
+from restow.simulating.api_server import store as stores
 from restow.simulating.kubelets import KubeletSettings
-from restow.simulating.simulation import VirtualCluster
+from restow.simulating.virtual_cluster import VirtualCluster
 
 _START: Final = 1_767_225_600 * SECOND
 #: As kwok plays the kubelets: everything happens at once, unless annotations say when.

@@ -13,11 +13,11 @@ from e2e.histories import SCENE, Form
 from e2e.kinds import path_of
 from e2e.rest import RefusedError, name_of
 from e2e.workloads import is_ready, pods_of
-from restow.kube.manifests.documents import document_of, manifest_of
-from restow.simulating.conditions import over, with_node_condition
-from restow.simulating.eviction import evict
-from restow.simulating.simulation import VirtualCluster
-from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN
+from restow.kube.manifests import document_of, manifest_of
+from restow.simulating.api_server.changes import over, with_condition
+from restow.simulating.api_server.eviction import evict
+from restow.simulating.api_server.store import BACKGROUND, FOREGROUND, ORPHAN
+from restow.simulating.virtual_cluster import VirtualCluster
 
 #: Stands for the namespace of a scene in its objects.
 OWN = "@scene"
@@ -170,7 +170,7 @@ class Unready:
         """Have its condition say so."""
         node = simulation.store.get("Node", "", self.node.replace(OWN, namespace))
         status = "True" if self.ready else "False"
-        simulation.store.update(with_node_condition(node, "Ready", status, simulation.clock.text))
+        simulation.store.update(with_condition(node, "Ready", status, simulation.clock.text))
 
 
 @dataclass(slots=True, frozen=True)

@@ -57,6 +57,15 @@ def try_out(admin: Rest, thing: Object) -> Answer:
     return admin.ask("POST", collection(thing["kind"], namespace), thing, query=query)
 
 
+#: The API groups of resources that are not of the core.
+_GROUPS = {
+    "deployments": "apps",
+    "endpointslices": "discovery.k8s.io",
+    "events": "events.k8s.io",
+    "leases": "coordination.k8s.io",
+}
+
+
 @contextmanager
 def without(plane: ControlPlane, role: str, resource: str, verb: str) -> Iterator[None]:
     """A right to a resource (``pods/eviction``) is taken out of a Role or ClusterRole that is there, and given back."""
@@ -72,7 +81,7 @@ def without(plane: ControlPlane, role: str, resource: str, verb: str) -> Iterato
 
 
 def _less(rule: Object, resource: str, verb: str) -> Object:
-    if rule["resources"] != [resource]:
+    if resource not in rule["resources"]:
         return rule
     # A rule has to have a verb.
     return {**rule, "verbs": [each for each in rule["verbs"] if each != verb] or ["deletecollection"]}
@@ -81,7 +90,7 @@ def _less(rule: Object, resource: str, verb: str) -> Object:
 def _may(admin: Rest, resource: str, verb: str) -> bool:
     """Whether the account may, as the API server sees it by now."""
     plural, _, part = resource.partition("/")
-    group = {"leases": "coordination.k8s.io", "events": "events.k8s.io"}.get(plural, "")
+    group = _GROUPS.get(plural, "")
     name = {"name": _NAMES[plural]} if plural in _NAMES and verb != "create" else {}
     asked = {"group": group, "resource": plural, "subresource": part, "verb": verb, "namespace": NAMESPACE} | name
     review = {

@@ -11,11 +11,11 @@ from typing import Any
 from builders import Object, a_node
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
-from restow.kube.manifests.documents import document_of, manifest_of
+from restow.kube.manifests import document_of, manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.actors import start_actors
 from restow.simulating.kubelets import EXIT_CODE, READY_DELAY, RUN_FOR, KubeletSettings
-from restow.simulating.simulation import VirtualCluster
+from restow.simulating.virtual_cluster import VirtualCluster
 
 _START = 1_767_225_600 * SECOND
 #: As kwok plays the kubelets: everything happens at once.

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import yaml
 
 from builders import Object
-from builders.policies import strategy_policy
+from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
-from e2e.shipped import DEPLOY, NAMESPACE, kustomized, rights
+from e2e.running import Descheduler
+from e2e.shipped import DEPLOY, NAMESPACE, kubeconfig_of_restow, kustomized, rights
 from e2e.workloads import deployment, pods_of, wait_for_ready
 
 #: Everything leaves the nodes that are used by less than a fifth; the stock scheduler would put it right back.
@@ -21,6 +24,8 @@ PATIENCE = 120.0
 CONFIG_MAP = {"name": "restow-steering", "namespace": NAMESPACE}
 #: Lines of restow's log: before the first steered cycle, and at the end of each.
 STEERED, DONE = "replacements are steered", "Number of evictions/requests"
+
+_ONCE = ("--descheduling-interval=1h", "--v=3")
 
 
 def install(plane: ControlPlane) -> None:
@@ -62,6 +67,20 @@ def spread_out(cluster: ControlPlane, workload: Object) -> Iterator[ControlPlane
     yield cluster
     assert gated(cluster) == []
     assert entries(cluster) == {}
+
+
+def running(cluster: ControlPlane, directory: Path, by: Policy) -> Descheduler:
+    """A restow under its own account, which makes one cycle."""
+    return Descheduler(directory, policy=by, kubeconfig=kubeconfig_of_restow(cluster), flags=_ONCE)
+
+
+def finished(cluster: ControlPlane, directory: Path, by: Policy) -> str:
+    """The log of a restow that has made one cycle."""
+    with running(cluster, directory, by) as process:
+        process.wait_for_line(DONE)
+        process.send(signal.SIGTERM)
+        assert process.wait() == 0
+        return "\n".join(process.lines())
 
 
 def web() -> Object:

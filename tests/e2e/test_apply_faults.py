@@ -31,14 +31,14 @@ from e2e.running import Descheduler
 from e2e.shipped import LEASE, NAMESPACE
 from e2e.steered import DONE, PACK, entries, fill_two_nodes, gated, install
 from e2e.steering_faults import CPU, PATIENCE, STEPS, TARGETS, Scene, Step, api_server_killed, etcd_stopped, watches_cut
-from e2e.test_steering_faults import ELECTION, LONGEST, wait_for_the_end
+from e2e.steering_scenes import ELECTION, LONGEST, wait_for_the_end
 from e2e.waiting import wait_until
 from e2e.workloads import budget, deployment, wait_for_ready
 
 pytestmark = pytest.mark.e2e
 
-#: It is killed before the ConfigMap is written, an eviction and the removal of a gate; etcd stands still; its clock is off.
-SEEDS = seeds_of("RESTOW_E2E_APPLY_FAULTS", (2, 14, 10, 9, 7))
+#: It is killed before the ConfigMap is written, an eviction and the removal of a gate.
+SEEDS = seeds_of("RESTOW_E2E_APPLY_FAULTS", (2, 14, 10))
 APP, REPLICAS = "web", 6
 #: Seconds by which each eviction is late, so that the plan takes longer than a replica's start.
 _SLOW = Late(2.0)

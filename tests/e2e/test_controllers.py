@@ -16,8 +16,8 @@ from restow.cluster.pod_values import Phase
 from restow.cluster.pods import PENDING
 from restow.kube.objects import Workload
 from restow.kube.timestamps import parse_time
-from restow.workloads import replica_sets, stateful_sets
-from restow.workloads.controlled_pods import ControlledPod
+from restow.workloads import controllers
+from restow.workloads.controllers import ControlledPod
 
 pytestmark = pytest.mark.e2e
 
@@ -57,7 +57,7 @@ def test_a_replica_set_takes_away_the_pods_that_are_missed_least(plane: ControlP
         plane.admin.patch("Pod", name, {"metadata": {"annotations": {COST: cost}}}, namespace)
     plane.admin.patch("Pod", names[3], {"status": {"conditions": NOT_READY}}, namespace, part="status")
     pods = list(map(controlled, pods_of(plane.admin, "web", namespace)))
-    going = [pod.name for pod in replica_sets.replica_set(3, pods, time.time_ns()).delete]
+    going = [pod.name for pod in controllers.replica_set(3, pods, time.time_ns()).delete]
     assert going == [names[3], names[4], names[1]]
     # Once the controller has seen the last of these changes it has seen all of them.
     wait_until("the ReplicaSet counts five ready pods", lambda: _ready_replicas(plane, namespace) == 5, 120)
@@ -76,11 +76,9 @@ def test_a_stateful_set_makes_a_failed_pod_again_and_a_replica_set_has_done_so(
     failed = [before[0], before[2]]
     seen = [controlled(pod | {"status": {"phase": "Failed"}}) for pod in failed]
     others = [controlled(before[1]), controlled(before[3])]
-    done = stateful_sets.stateful_set(
-        msgspec.json.decode(msgspec.json.encode(wire), type=Workload), [seen[0], others[0]]
-    )
+    done = controllers.stateful_set(msgspec.json.decode(msgspec.json.encode(wire), type=Workload), [seen[0], others[0]])
     assert ([pod.name for pod in done.delete], done.create) == (["db-0"], [])
-    done = replica_sets.replica_set(2, [seen[1], others[1]], time.time_ns())
+    done = controllers.replica_set(2, [seen[1], others[1]], time.time_ns())
     assert (len(done.create), done.delete) == (1, [])
     for pod in failed:
         end(plane, name_of(pod), namespace)

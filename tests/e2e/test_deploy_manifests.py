@@ -16,8 +16,7 @@ from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.shipped import DEPLOY, NAMESPACE, kustomized, rendered, rights, try_out
 from restow.cli.descheduler import as_restow
-from restow.cli.run import canonical
-from restow.cli.run_flags import Flags
+from restow.cli.run import Flags, canonical
 
 pytestmark = pytest.mark.e2e
 
@@ -220,7 +219,7 @@ def test_steering_is_in_the_namespace_of_the_account_and_holds_that_account(tmp_
     assert binding["spec"]["paramRef"]["namespace"] == found["ConfigMap", "restow-steering"]["metadata"]["namespace"]
     refusing = found["ValidatingAdmissionPolicyBinding", "restow-steering-gate"]
     assert refusing["spec"]["paramRef"] == binding["spec"]["paramRef"]
-    (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
+    held, _ = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
     assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:restow'"
 
 
@@ -236,7 +235,7 @@ def test_the_chart_holds_the_account_that_it_runs_as() -> None:
     found = steering_of(
         rendered(namespaceOverride="tools", serviceAccount=account, kind="Deployment", steering={"enabled": True})
     )
-    (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
+    held, _ = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
     assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:mine'"
 
 

@@ -18,8 +18,7 @@ from e2e.rest import name_of
 from e2e.shipped import DEPLOY, kustomized, try_out
 from restow.operator.desired import desired
 from restow.operator.guards import ADMISSION, guards
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE
+from restow.operator.resource import NAMESPACE, resource_of
 
 pytestmark = pytest.mark.e2e
 

@@ -18,7 +18,7 @@ from e2e.control_plane import ControlPlane
 from e2e.crowded import crowd_workloads, workloads_of
 from e2e.running import Descheduler
 from restow.client.resources import RESOURCES
-from restow.live.kinds import READ
+from restow.live.reading import READ
 
 pytestmark = pytest.mark.e2e
 

@@ -18,13 +18,14 @@ from e2e.control_plane import ControlPlane
 from e2e.crowds import Watchman, crowd
 from e2e.workloads import wait_for_ready
 from restow.client.connection import connect
-from restow.client.leadership import always
+from restow.client.transport import always
 from restow.descheduling.cycle import run_cycle
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
+from restow.executing.deciding import tasks_of
 from restow.executing.execution import Execution
-from restow.executing.memory import EvictionHistory
-from restow.executing.outcomes import (
+from restow.executing.history import EvictionHistory
+from restow.executing.surroundings import ApiEvictions, ExecutionSettings
+from restow.executing.task import (
     ENDINGS,
     Cleared,
     Dropped,
@@ -35,14 +36,12 @@ from restow.executing.outcomes import (
     Outcome,
     Postponed,
     Settled,
+    Task,
 )
-from restow.executing.settings import ExecutionSettings
-from restow.executing.surroundings import ApiEvictions
-from restow.executing.task import Task
-from restow.executing.tasks import tasks_of
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.policies.codes import OutcomeCode
 from restow.policies.load import load_policy
+from restow.proving.search import prove_cycle
 
 pytestmark = pytest.mark.e2e
 

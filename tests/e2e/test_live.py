@@ -26,8 +26,7 @@ from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.errors import InputError
 from restow.live.cluster import LiveCluster, live_cluster
-from restow.live.kinds import METRICS, READ
-from restow.live.reading import read_kinds
+from restow.live.reading import METRICS, READ, read_kinds
 
 pytestmark = pytest.mark.e2e
 

@@ -93,6 +93,22 @@ def edited(kind: str, **spec: Any) -> Change:
     return change
 
 
+def rolled_out(change: Change) -> Change:
+    """The change, and then the one pod above the partition has been replaced, as the controller does by itself."""
+
+    def changed(plane: ControlPlane, namespace: str) -> None:
+        change(plane, namespace)
+        wait_until("the rollout is over", lambda: _is_rolled_out(plane, namespace), 60)
+
+    return changed
+
+
+def _is_rolled_out(plane: ControlPlane, namespace: str) -> bool:
+    status, pods = plane.admin.get("StatefulSet", "web", namespace)["status"], plane.admin.items("Pod", namespace)
+    are_there = len(pods) == 2 and not any("deletionTimestamp" in each["metadata"] for each in pods)
+    return are_there and status.get("updatedReplicas") == 1 and status.get("readyReplicas") == 2
+
+
 def _replaced(plane: ControlPlane, kind: str, namespace: str, spec: Object) -> bool:
     """Whether the change was taken: the controller may have written the status in between."""
     wanted = plane.admin.get(kind, "web", namespace)
@@ -157,7 +173,7 @@ CASES = {
         with_strategy(two(stateful_set), "RollingUpdate", partition=2), edited("StatefulSet"), 2
     ),
     "StatefulSet edited, above the partition": Case(
-        with_strategy(two(stateful_set), "RollingUpdate", partition=1), edited("StatefulSet"), 2, evicted=1
+        with_strategy(two(stateful_set), "RollingUpdate", partition=1), rolled_out(edited("StatefulSet")), 2, evicted=1
     ),
     "DaemonSet edited, OnDelete": Case(with_strategy(daemon_set, "OnDelete"), edited("DaemonSet")),
 }

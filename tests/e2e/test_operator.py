@@ -44,8 +44,7 @@ from e2e.rest import Rest, name_of
 from e2e.waiting import wait_until
 from restow.operator.daemon import LEASE
 from restow.operator.desired import desired
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE, ProfileName
+from restow.operator.resource import NAMESPACE, ProfileName, resource_of
 from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP
 from restow.operator.soft_taints import EFFECT, KEYS, VALUE
 from restow.operator.syncing import FINALIZER

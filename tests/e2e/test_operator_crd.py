@@ -16,9 +16,7 @@ from e2e.shipped import DEPLOY, try_out
 from e2e.waiting import wait_until
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
-from restow.operator.problems import conditions_of
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE, ProfileName
+from restow.operator.resource import NAMESPACE, ProfileName, resource_of
 from restow.operator.rules import (
     BOTH_PRIORITIES,
     BOTH_THRESHOLDS,
@@ -27,6 +25,7 @@ from restow.operator.rules import (
     NEGATIVE_LIFETIME,
     SINGLETON,
     check_spec,
+    conditions_of,
 )
 
 pytestmark = pytest.mark.e2e

@@ -31,8 +31,7 @@ from e2e.operators import (
 from e2e.rest import Rest, name_of
 from e2e.waiting import wait_until
 from restow.operator.desired import Desired, desired
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE, ProfileName
+from restow.operator.resource import NAMESPACE, ProfileName, resource_of
 
 pytestmark = pytest.mark.e2e
 

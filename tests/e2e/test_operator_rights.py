@@ -20,10 +20,9 @@ from e2e.waiting import wait_until
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.guards import GUARDS
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE
+from restow.operator.operand import SOFT_TAINTER_ACCOUNT as TAINTER
+from restow.operator.resource import NAMESPACE, resource_of
 from restow.operator.rights import OPERAND
-from restow.operator.soft_tainter import ACCOUNT as TAINTER
 
 pytestmark = pytest.mark.e2e
 

@@ -24,9 +24,8 @@ from e2e.rest import Rest, name_of
 from e2e.shipped import DEPLOY, rights, try_out
 from e2e.waiting import wait_until
 from restow.operator.desired import desired
-from restow.operator.reading import resource_of
-from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainter import ACCOUNT
+from restow.operator.operand import SOFT_TAINTER_ACCOUNT
+from restow.operator.resource import NAMESPACE, resource_of
 from restow.operator.soft_taints import APPROPRIATE, EFFECT, KEYS, OVERUTILIZED, VALUE
 
 pytestmark = pytest.mark.e2e
@@ -42,7 +41,7 @@ def objects() -> list[Object]:
     """Of a soft tainter."""
     thing = an_object("KubeVirtRelieveAndMigrate", mode="Automatic", custom={"devLowNodeUtilizationThresholds": "Low"})
     made = desired(resource_of(thing), OPENSHIFT, INSTALLED)
-    prefixes = (ACCOUNT, "softtainter")
+    prefixes = (SOFT_TAINTER_ACCOUNT, "softtainter")
     return [each for each in made.objects if each["metadata"]["name"].startswith(prefixes)]
 
 
@@ -53,7 +52,7 @@ def tainter(plane: ControlPlane, operators_namespace: str) -> Iterator[Rest]:
     with installed(plane):
         for each in granted:
             plane.admin.create(each)
-        caller = plane.rest(plane.token_of(ACCOUNT, NAMESPACE))
+        caller = plane.rest(plane.token_of(SOFT_TAINTER_ACCOUNT, NAMESPACE))
         node = name_of(plane.admin.items("Node")[0])
         spoilt = [{"op": "add", "path": "/metadata/annotations/spoilt", "value": "x"}]
         wait_until("the guard works", lambda: "soft tainter" in refusal(caller, node, spoilt), _PATIENCE)
@@ -160,7 +159,7 @@ def test_a_soft_tainter_taints_busy_nodes_and_takes_it_back(
     usage = {node: 0.9, idle: 0.05}
     custom = {"devLowNodeUtilizationThresholds": "Low"}
     thing = an_object("KubeVirtRelieveAndMigrate", mode="Automatic", deschedulingIntervalSeconds=10, custom=custom)
-    kubeconfig = plane.kubeconfig_for(plane.token_of(ACCOUNT, NAMESPACE), ACCOUNT)
+    kubeconfig = plane.kubeconfig_for(plane.token_of(SOFT_TAINTER_ACCOUNT, NAMESPACE), SOFT_TAINTER_ACCOUNT)
     with UsagePrometheus(usage) as prometheus, definition_of(admin):
         policy = desired(resource_of(thing), OPENSHIFT, INSTALLED).policy
         file = tmp_path / "policy.yaml"

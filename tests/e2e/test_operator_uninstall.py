@@ -18,11 +18,11 @@ from e2e.operators import Operator
 from e2e.rest import Rest, name_of
 from e2e.shipped import DEPLOY, kustomized, try_out
 from e2e.waiting import wait_until
-from restow.operator.inventory import OPERATOR
 from restow.operator.objects import SELECTOR
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_taints import OVERUTILIZED
 from restow.operator.syncing import FINALIZER
+from restow.operator.uninstalling import OPERATOR
 
 pytestmark = pytest.mark.e2e
 

@@ -92,7 +92,7 @@ class TestCheck:
             "node-1  0.91       910M        would get the label; over cpu",
             "node-3  0.3        300M        would lose the label",
         ]
-        assert lines[3].startswith("node-4  -          -           label of somebody else")
+        assert lines[3].startswith("node-4  -          -           label not set by restow")
         assert " ".join(lines[4:]) == (
             "2 rules, 4 nodes, 1 would be marked, 0 stay marked, 1 would be cleared; nothing was written"
         )

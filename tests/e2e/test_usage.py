@@ -152,6 +152,29 @@ class TestMetricsServer:
         assert figure is not None
         assert int(figure[1]) < NEWEST_CPU, line
 
+    def test_the_loop_keeps_samples_for_a_percentile(self, busy_plane: ControlPlane, tmp_path: Path) -> None:
+        """Nothing moves by the median until the busy samples are more than the calm ones."""
+        args = {
+            "thresholds": {"cpu": 30},
+            "targetThresholds": {"cpu": 50},
+            "metricsUtilization": {"source": "KubernetesMetrics"},
+        }
+        median = {"percentile": 50, "window": "2m", "step": "5s", "minSamples": 3}
+        policy = a_policy(args, {"source": "KubernetesMetrics"}, median)
+        with FakeMetrics(busy_plane) as metrics:
+            metrics.nodes |= {name: {"cpu": "100m", "memory": "1Gi"} for name in ("node-1", "node-2", "node-3")}
+            for pod in busy_plane.admin.items("Pod"):
+                key = pod["metadata"]["namespace"], pod["metadata"]["name"]
+                metrics.pods[key] = {"cpu": "900m", "memory": "1Gi"}
+            flags = ["--descheduling-interval=1s", "--dry-run", "-v=2"]
+            with Descheduler(tmp_path, policy=policy, kubeconfig=busy_plane.kubeconfig, flags=flags) as restow:
+                restow.wait_for_line("All nodes are underutilized", timeout=120)
+                metrics.nodes["node-1"] = {"cpu": "3900m", "memory": "1Gi"}
+                line = restow.wait_for_line("p50 over 2m of metrics.k8s.io, ", timeout=240)
+        samples = re.search(r"node-1 at cpu \d+ % \(p50 over 2m of metrics.k8s.io, (\d+) samples", line)
+        assert samples is not None, line
+        assert int(samples[1]) >= 6, line
+
 
 def a_policy(args: Object, provider: Object, usage: Object | None) -> Object:
     profile = {

@@ -21,9 +21,9 @@ from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.prometheus import Prometheus
 from e2e.workloads import deployment, wait_for_ready
-from restow.cluster.stored_usage import stored_history
-from restow.cluster.usage_history import UsageHistory
+from restow.cluster.usage_series import UsageHistory
 from restow.sources.documents import load_cluster
+from restow.usage.stored import stored_history
 from scheduling.configurations import a_configuration, a_profile, a_set
 
 pytestmark = pytest.mark.e2e

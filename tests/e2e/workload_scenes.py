@@ -6,7 +6,7 @@ from builders import Object
 from e2e.histories import Form
 from e2e.scene_objects import agent, bare, db, pods, replicas, replication, rolling, web
 from e2e.scene_steps import OWN, After, Apply, DeletePods, Fail, Patch, Scene, own_node
-from restow.simulating.controllers.controlled import DELETION_COST
+from restow.workloads.controllers import DELETION_COST
 
 #: So many seconds are between what happens first and what happens then.
 _QUICK: Object = {"ready": "2s"}
