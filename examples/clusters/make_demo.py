@@ -14,8 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from restow.sources.synthetic import write_list
-from restow.sources.synthetic.names import DAY, ago
-from restow.sources.synthetic.nodes import HOSTNAME, ZONE, Machine, node_object
+from restow.sources.synthetic.names import DAY, HOSTNAME, ZONE, Machine, ago, node_object
 from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
 from restow.sources.synthetic.scenarios import namespace_object
 from restow.sources.synthetic.system import bound_claim, service_of, storage_class, system_objects

@@ -18,7 +18,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs import output_package, scheduler_plugin_package, strategy_package, usage_source_package
+from docs import goal_package, output_package, scheduler_plugin_package, strategy_package, usage_source_package
 from docs.pages import ROOT, Block, blocks, files, name_of, pages
 from restow.cli.main import run
 
@@ -26,6 +26,7 @@ RUN = "run"
 OMITTED = "[...]"
 #: Installed where the examples of a mark are run.
 PACKAGES = {
+    goal_package.WITH_THE_GOAL: goal_package,
     strategy_package.WITH_THE_STRATEGY: strategy_package,
     scheduler_plugin_package.WITH_THE_PLUGIN: scheduler_plugin_package,
     output_package.WITH_THE_OUTPUT: output_package,

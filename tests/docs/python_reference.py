@@ -37,7 +37,7 @@ This page is made from the docstrings.
 """
 _PLUGINS: Final = """## restow.plugins
 
-What authors of strategies, scheduler plugins, usage sources, outputs and kinds of groups import ([strategy](../how-to/write-a-strategy.md), [scheduler plugin](../how-to/write-a-scheduler-plugin.md), [usage source](../how-to/write-a-usage-source.md), [output](../how-to/write-an-output.md)).
+What authors of strategies, goals, scheduler plugins, usage sources, outputs and kinds of groups import ([strategy](../how-to/write-a-strategy.md), [goal](../how-to/write-a-goal.md), [scheduler plugin](../how-to/write-a-scheduler-plugin.md), [usage source](../how-to/write-a-usage-source.md), [output](../how-to/write-an-output.md)).
 
 | Name | What it is |
 |---|---|

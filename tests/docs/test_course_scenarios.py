@@ -13,8 +13,7 @@ from restow.kube.timestamps import parse_time
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import RunEnding, run_out
-from restow.simulating.scenarios.scenario_run import begin, config_of
+from restow.simulating.scenarios.running import RunEnding, begin, config_of, run_out
 
 COURSE = ROOT / "examples" / "course"
 SCENARIOS = sorted(path for path in COURSE.glob("*/*.yaml") if "\nkind: Scenario\n" in path.read_text())

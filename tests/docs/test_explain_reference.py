@@ -8,7 +8,7 @@ import pytest
 
 from docs.fields import fields_of
 from docs.pages import rows, section, text_of
-from restow.descheduling.explaining.explanation import ChangeKind, NodeExplanation, PodExplanation
+from restow.explaining.explanation import ChangeKind, NodeExplanation, PodExplanation
 
 PAGE = text_of("docs/reference/explain.md")
 

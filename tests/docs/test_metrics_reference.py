@@ -12,12 +12,11 @@ from docs.pages import code_spans, rows, section, text_of
 from restow.client.prometheus import InstantVector
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
-from restow.operator.metrics import OperatorMetrics, SyncResult
-from restow.operator.status import status_of
+from restow.operator.status import OperatorMetrics, SyncResult, status_of
 from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, SteeringMode
-from restow.pressure.metrics import PressureMetrics
+from restow.pressure.monitoring import PressureMetrics
 from restow.pressure.samples import RuleResults
-from restow.scheduler.metrics import Gauges, SchedulerMetrics
+from restow.scheduler.reporter import Gauges, SchedulerMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import EvictionLabels, EvictionResult, Metrics

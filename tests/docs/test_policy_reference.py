@@ -15,8 +15,7 @@ from restow.descheduling.registry import plugins
 from restow.documents.shapes import Duration
 from restow.kube.duration import format_duration
 from restow.kube.objects import LabelSelector
-from restow.policies.policy import RestowSettings, UsageSettings, VetoSettings
-from restow.policies.wire import DeschedulerPolicy
+from restow.policies.policy import DeschedulerPolicy, RestowSettings, UsageSettings, VetoSettings
 
 PAGE = prose(text_of("docs/reference/policy.md"))
 #: Every args may hold them, and they mean nothing.

@@ -9,9 +9,9 @@ from typing import get_args
 import msgspec
 
 from docs.pages import section, text_of
-from restow.pressure.checking import CheckedNode, CheckedRule, PressureCheck
 from restow.pressure.marking import Change
 from restow.pressure.rules import _Rule, read_rules
+from restow.pressure.situation import CheckedNode, CheckedRule, PressureCheck
 
 PAGE = text_of("docs/reference/pressure.md")
 

@@ -9,7 +9,7 @@ import pytest
 from docs.pages import ROOT
 from docs.python_reference import PAGE, page
 
-AUTHORS = ("write-a-strategy", "write-a-scheduler-plugin", "write-a-usage-source", "write-an-output")
+AUTHORS = ("write-a-strategy", "write-a-goal", "write-a-scheduler-plugin", "write-a-usage-source", "write-an-output")
 
 
 def test_the_page_is_made_from_the_docstrings() -> None:

@@ -13,28 +13,19 @@ import yaml
 from docs.pages import ROOT, blocks, files, section, text_of
 from restow.errors import InputError
 from restow.kube.old_versions import CONVERSIONS
-from restow.simulating.scenarios.autoscaling_reading import (
-    WrittenAutoscalers,
-    WrittenClusterAutoscaler,
-    WrittenNodeGroup,
-)
-from restow.simulating.scenarios.event_reading import WrittenEvent
-from restow.simulating.scenarios.expectation_reading import WrittenExpectation, WrittenStatement
-from restow.simulating.scenarios.expectations import NodeState, PodState
+from restow.simulating.controllers.horizontal_pod_autoscalers import AutoscalerSettings
+from restow.simulating.kubelets import KubeletSettings
+from restow.simulating.scenarios.autoscaling_reading import WrittenClusterAutoscaler, WrittenNodeGroup
+from restow.simulating.scenarios.events import WrittenEvent
+from restow.simulating.scenarios.expectations import NodeState, PodState, WrittenExpectation, WrittenStatement
 from restow.simulating.scenarios.folder import Folder
-from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.wire import (
-    WrittenColumns,
-    WrittenDescheduler,
-    WrittenKubelets,
-    WrittenScenario,
-    WrittenScheduler,
-    WrittenTrace,
-)
+from restow.simulating.scenarios.reading import WrittenScenario, WrittenScheduler, WrittenTrace, read_scenario
+from restow.simulating.scenarios.scenario import Descheduling
+from restow.simulating.scenarios.traces import Columns
 from simulating.scenarios.staging import Staged
 
 PAGE = text_of("docs/reference/scenario.md")
-AUTOSCALERS = (WrittenAutoscalers, WrittenClusterAutoscaler, WrittenNodeGroup)
+AUTOSCALERS = (AutoscalerSettings, WrittenClusterAutoscaler, WrittenNodeGroup)
 HEAD = {"apiVersion": "restow.dev/v1alpha1", "kind": "Scenario"}
 
 
@@ -57,8 +48,8 @@ def part(heading, end="\n## "):
     [
         (part("## The file"), fields(WrittenScenario)),
         (part("## Events"), fields(WrittenEvent) - {"at", "to", "with", "cascade"}),
-        (part("## Arrivals", "\n### "), fields(WrittenTrace, WrittenColumns)),
-        (part("## Who acts"), fields(WrittenDescheduler, WrittenScheduler, WrittenKubelets, *AUTOSCALERS)),
+        (part("## Arrivals", "\n### "), fields(WrittenTrace, Columns)),
+        (part("## Who acts"), fields(Descheduling, WrittenScheduler, KubeletSettings, *AUTOSCALERS)),
         (
             part("## Expectations"),
             (fields(WrittenExpectation) | {"pods", "nodes", "evictions", "loops", "spread"})

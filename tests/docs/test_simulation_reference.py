@@ -6,9 +6,9 @@ from typing import get_args
 
 from docs.fields import fields_of
 from docs.pages import rows, section, text_of
-from restow.reporting.comparison_document import Comparison
+from restow.reporting.comparison_result import Comparison
 from restow.reporting.simulation_document import SimulationResult
-from restow.simulating.scenarios.landings import Landing
+from restow.simulating.scenarios.recording import Landing
 
 PAGE = text_of("docs/reference/simulation-json.md")
 

@@ -13,12 +13,11 @@ from docs.console import agree, folder_for, output_of, runnable
 from docs.scheduler_plugin_package import PAGE, WITH_THE_PLUGIN, installed
 from restow.scheduling.configuration import registry
 from restow.scheduling.configuration.load import load_scheduler_configuration
-from restow.scheduling.configuration.queueing_rules import queueing_rules
-from restow.scheduling.framework.facts import PodFacts
-from restow.scheduling.queueing.changes import pod_events
-from restow.scheduling.queueing.queued_pod import QueuePlace
-from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
-from restow.scheduling.queueing.why_waiting import why_waiting
+from restow.scheduling.configuration.profiles import queueing_rules
+from restow.scheduling.framework.requeueing import PodFacts
+from restow.scheduling.queueing.events import pod_events
+from restow.scheduling.queueing.queued_pods import QueuePlace
+from restow.scheduling.queueing.scheduling_queue import SchedulingQueue, why_waiting
 
 NAME = "LicenceSeats"
 SEAT = {"example.com/licence": "solver"}

@@ -83,7 +83,7 @@ def test_the_strategy_object_is_all_that_a_cycle_needs(module):
 
 
 def test_one_line_in_the_registry_is_enough(module, monkeypatch):
-    monkeypatch.setattr(registry, "_BUILT_IN", (*registry._BUILT_IN, module.STRATEGY))
+    monkeypatch.setattr(registry, "BUILT_IN", (*registry.BUILT_IN, module.STRATEGY))
     exec(compile(page_file("test_leave_labelled_nodes.py"), "the page's tests", "exec"), tests := {})
     written = [test for name, test in tests.items() if name.startswith("test_")]
     assert len(written) == 2

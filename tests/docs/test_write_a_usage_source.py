@@ -14,17 +14,17 @@ from builders.loopback import Loopback, Reply
 from descheduler.hearing import Heard
 from docs.console import agree, folder_for, output_of, runnable
 from docs.usage_source_package import MODULE, PAGE, WITH_THE_SOURCE, installed
-from restow.application.saved_plans import read_order
+from restow.application.applying import read_order
 from restow.client.resources import RESOURCES
 from restow.cluster.usage_samples import UsageQuery
 from restow.descheduler.loop import PolicySource
-from restow.descheduling.usage_sources import usage_schemas
 from restow.operator import soft_tainting
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
-from restow.policies.usage_section import queries_of
+from restow.policies.usage import queries_of
 from restow.serving.metrics import Metrics
 from restow.simulating.scenarios.folder import Folder
+from restow.usage.sources import usage_schemas
 
 NAME = "Graphite"
 QUERY = "aliasByNode(servers.*.cpu.busy, 1)"
@@ -168,9 +168,7 @@ def test_one_that_fails_is_a_problem_of_the_plan(tmp_path: Path, folder: Path, l
     [
         pytest.param("SOURCE =", "SOURCES =", "cannot be imported: AttributeError: module", id="not there"),
         pytest.param("UsageSourceSchema\n", "Schema\n", "cannot be imported: ImportError:", id="broken"),
-        pytest.param(
-            "SOURCE = ", "SOURCE = 1 or ", "is no restow.descheduling.usage_sources.UsageSource", id="a number"
-        ),
+        pytest.param("SOURCE = ", "SOURCE = 1 or ", "is no restow.usage.sources.UsageSource", id="a number"),
         pytest.param('Schema("Graphite"', 'Schema("graphite"', 'declares the source "graphite"; name', id="name"),
     ],
 )
@@ -198,7 +196,7 @@ def test_of_a_dump_it_is_told_what_stands_in_for_it(folder: Path) -> None:
     a_dump(folder)
     command = "restow plan -f dump.json --policy-config-file policy.yaml --placement upstream"
     told = " ".join(output_of(f"{command} -o json > plan.json", folder).split())
-    assert "LowNodeUtilization goes by what Graphite tells, which the input does not hold: " in told
+    assert "LowNodeUtilization uses the answers of Graphite, which the input does not have: " in told
     assert "add -f usage.csv with lines of the resource share" in told
     lines = "n1,2026-11-21T00:00:00Z,share,0.95\nn2,2026-11-21T00:00:00Z,share,0.1\n"
     (folder / "usage.csv").write_text(f"node,time,resource,value\n{lines}", encoding="utf-8")

@@ -13,7 +13,7 @@ from docs.console import agree, folder_for, output_of, runnable
 from docs.output_package import MODULE, PAGE, WITH_THE_OUTPUT, installed
 from restow.reporting.forms import form_names
 
-NAME = "markdown"
+NAME = "moves"
 PLAN = f"restow plan -f examples/clusters/demo.json -o {NAME}"
 
 
@@ -35,15 +35,15 @@ def test_installed_as_a_package_it_writes_what_the_page_shows(folder):
 
 
 def test_help_and_a_refused_name_tell_that_it_is_installed(folder):
-    assert "Installed: markdown. Default: table." in " ".join(output_of("restow plan --help", folder).split())
-    assert '"html", "markdown".' in output_of("restow plan -f examples/clusters/demo.json -o markdwon", folder)
+    assert "Installed: moves. Default: table." in " ".join(output_of("restow plan --help", folder).split())
+    assert '"markdown", "moves".' in output_of("restow plan -f examples/clusters/demo.json -o movse", folder)
 
 
 def test_the_runs_notes_are_in_its_report_and_told_beside_it(folder):
     (folder / "one.json").write_text(
         "\n".join(map(json.dumps, (a_node("only"), a_pod("p", node="only")))), encoding="utf-8"
     )
-    told = output_of("restow plan -f one.json -o markdown > plan.md", folder)
+    told = output_of("restow plan -f one.json -o moves > plan.md", folder)
     note = "Skipping descheduling cycle: requires >=2 nodes, found 1 ready and selected"
     assert f"* {note}\n" in (folder / "plan.md").read_text(encoding="utf-8")
     assert f"{note}\n" in told
@@ -73,4 +73,4 @@ def test_a_faulty_one_does_no_harm_where_nobody_asks_for_it(tmp_path, folder):
     (tmp_path / f"{MODULE}.py").write_text("raise ValueError", encoding="utf-8")
     printed = output_of("restow plan -f examples/clusters/demo.json -o json", folder)
     assert '"kind": "Plan"' in printed
-    assert "markdown" not in printed
+    assert "markdown_moves" not in printed

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from restow.descheduling.registry import plugins
-from restow.kube.kinds import KINDS
+from restow.kube.objects import KINDS
 from restow.policies.load import load_policy
 from restow.sources.synthetic import NOW
 
