@@ -1,6 +1,6 @@
 # The verbs of the project; CI calls these and nothing else. Everything is made below .venv/ and build/.
 # PYTHON makes the environment VENV: make test PYTHON=python3.13 VENV=build/venv/3.13 tests on another one.
-# Packages have the versions of CONSTRAINTS; CONSTRAINTS= takes the newest that pyproject.toml allows.
+# WITHOUT=hypothesis leaves the property tests out. Packages have the versions of CONSTRAINTS; CONSTRAINTS= takes the newest that pyproject.toml allows.
 PYTHON ?= python3
 VENV := .venv
 CONSTRAINTS := constraints.txt
@@ -23,7 +23,7 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
 
 test: $(VENV)/developing                ## All tests but those of oracle and e2e, on all processors; nothing is measured (bench).
-	$(BIN)/python -m pytest -n auto -m "not oracle and not e2e"
+	$(BIN)/python -m pytest -n auto -m "not oracle and not e2e$(if $(WITHOUT), and not $(WITHOUT))"
 
 fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))
@@ -57,7 +57,7 @@ faults: $(VENV)/developing              ## Seeded runs on real control planes in
 again: $(VENV)/developing               ## The tests that failed last, once more, if all of them may fail by chance (tests/flaky_tests.toml).
 	$(BIN)/python tests/flaky.py --timeout $(or $(TIMEOUT),600)
 
-bench: $(VENV)/developing               ## Measure PART=deciding|placement|landing|loops|live|simulate|simulators: make bench PART=live TABLE=steering NODES=300 MOVES=1000.
+bench: $(VENV)/developing               ## Measure PART=deciding|placement|landing|joint|loops|live|simulate|simulators: make bench PART=live TABLE=steering NODES=300 MOVES=1000.
 	$(BIN)/python -m tests.bench $(or $(PART),deciding) $(MEASURED)
 
 changelog:                              ## Move the fragments of changelog.d into a section of CHANGELOG.md (VERSION=0.2.0).
@@ -69,14 +69,14 @@ requirements:                           ## Renew all pinned versions: of develop
 	$(PYTHON) -m venv build/pinning
 	$(PIN)/python -m pip install --quiet --disable-pip-version-check "pip-tools>=7.5,<8"
 	$(PIN)/pip-compile $(PINNING) --no-annotate --extra dev --all-build-deps --output-file constraints.txt pyproject.toml
-	$(PIN)/pip-compile $(PINNING) $(HASHED) --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) $(HASHED) --extra exact --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) $(HASHED) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/installed: pyproject.toml $(CONSTRAINTS)
+$(VENV)/installed: pyproject.toml hatch_build.py $(wildcard src/restow/optimizing/*.[ch]) $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable .
 	@touch $@
