@@ -27,7 +27,7 @@ from e2e.binaries import binaries
 from e2e.certificates import make_certificates
 from e2e.child import Child
 from e2e.components import COMPONENTS, ENVIRONMENT, Settings
-from e2e.fake_nodes import a_fake_node, is_cordoned, is_usable
+from e2e.fake_nodes import GUARD, a_fake_node, is_cordoned, is_usable
 from e2e.health import is_healthy, is_listening, is_ready
 from e2e.identities import USERS, write_kubeconfig, write_tokens
 from e2e.kinds import collection, path_of
@@ -104,6 +104,9 @@ class ControlPlane:
             if name != _IMPATIENT:
                 self._children[name].start()
         self._wait("the API server is ready", partial(is_ready, self.admin), *_DIRECT)
+        for each in GUARD:
+            if self.admin.find(each["kind"], name_of(each)) is None:
+                self.admin.create(each)
         if _IMPATIENT in others:
             self._children[_IMPATIENT].start()
         for name in others:

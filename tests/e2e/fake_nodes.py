@@ -1,4 +1,8 @@
-"""Nodes whose kubelets kwok plays."""
+"""Nodes whose kubelets kwok plays.
+
+A kubelet deletes a pod by its uid. kwok deletes by name, and sometimes twice: on a busy machine its second call meets the
+pod of the same name that a StatefulSet has made meanwhile. A validating policy refuses that call.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,31 @@ _INFO = {
     "osImage": "kwok",
     "systemUUID": "none",
 }
+_ADMISSION = "admissionregistration.k8s.io/v1"
+_BY_UID = {"name": "kwok-deletes-what-terminates"}
+#: Keeps kwok from deleting a pod that nobody else has deleted.
+GUARD: tuple[Object, ...] = (
+    {
+        "apiVersion": _ADMISSION,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": _BY_UID,
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
+                ]
+            },
+            "matchConditions": [{"name": "kwok", "expression": "request.userInfo.username == 'kwok'"}],
+            "validations": [{"expression": "has(oldObject.metadata.deletionTimestamp)"}],
+        },
+    },
+    {
+        "apiVersion": _ADMISSION,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": _BY_UID,
+        "spec": {"policyName": _BY_UID["name"], "validationActions": ["Deny"]},
+    },
+)
 #: Taints that the API server and the controllers put on nodes that are not ready yet.
 _NOT_YET = "node.kubernetes.io/"
 
