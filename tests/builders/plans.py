@@ -149,6 +149,7 @@ def a_report(
             lambda: POLICY_TEXT,
         ),
         notes=notes,
+        count_requests=lambda: ({"cpu": 400, "memory": GI},) * len(moves),
     )
 
 

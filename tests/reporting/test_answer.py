@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from builders.plans import SMALL_LOADS, a_load, a_move, a_refusal, a_report, small_report, upstream_report
+from builders.plans import a_load, a_move, a_refusal, a_report, small_report, upstream_report
 from restow.descheduling.plan import FurtherObstacle, Remark
 from restow.policies.codes import Certainty, RefusalCode, Stage
-from restow.reporting.answer import gain, headline, imbalance, obstacles, problem_sentences, stays
+from restow.reporting.answer import headline, imbalance, obstacles, problem_sentences, stays
 
 TO_4 = ("node-1", "node-4")
 
@@ -43,31 +43,6 @@ def test_nothing_to_do_says_why() -> None:
 
 def test_refusals_are_told_apart_from_pods() -> None:
     assert stays(small_report().plan) == "13 candidates refused (14 refusals)"
-
-
-def test_the_gain_is_the_largest_relief_of_a_node() -> None:
-    assert gain(small_report()) == "3 moves take 31 points of CPU off node-2"
-
-
-def test_one_move_takes() -> None:
-    report = a_report((a_move("a/1", TO_4),), (), (a_load("node-1", (50, 50), (71, 70)),))
-    assert gain(report) == "1 move takes 1 point of memory off node-1"
-
-
-def test_many_moves_are_about_the_fullest_node() -> None:
-    moves = tuple(a_move(f"a/{each}", TO_4) for each in range(21))
-    assert gain(a_report(moves, (), SMALL_LOADS)) == "21 moves lower CPU on the fullest node from 92 % to 61 %"
-
-
-@pytest.mark.parametrize("moves", [1, 21])
-def test_without_a_relief_there_is_no_gain(moves: int) -> None:
-    every = tuple(a_move(f"a/{each}", TO_4) for each in range(moves))
-    report = a_report(every, (), (a_load("node-1", (50, 55), (60, 60)),))
-    assert gain(report) is None
-
-
-def test_upstream_placement_claims_no_gain() -> None:
-    assert gain(upstream_report()) is None
 
 
 def test_why_candidates_stay_is_told_by_the_stage_where_each_pod_came_to_a_halt() -> None:

@@ -11,10 +11,11 @@ from msgspec import structs
 from builders.plans import a_move, a_pod, a_refusal, a_report, a_steered_move
 from reporting.test_table import printed, printed_wide
 from restow.descheduling.plan import MadeProposal, RefusedProposal
-from restow.reporting.answer import made_together, not_done, obstacles, stays, wanted
+from restow.reporting.answer import made_together, not_done, obstacles, stays
 from restow.reporting.forms import Report
 from restow.reporting.html.page import render_html
 from restow.reporting.json import render_json
+from restow.reporting.strategies import wanted
 
 EMPTY_1 = MadeProposal("empty node-1", 2, "certain", 1.0)
 MOVES = tuple(

@@ -121,13 +121,14 @@ class Plan:
 
     def _report(self) -> Report:
         from restow.application.policies import policy_view
-        from restow.proving.planning import node_loads
+        from restow.proving.planning import moved_requests, node_loads
         from restow.reporting.forms import Report
 
         planned = self._planned
         view = policy_view(planned.context.policy)
         notes = (*planned.notes, *planned.missing)
-        return Report(planned.plan, partial(node_loads, planned.cycle), planned.cluster.origin, view, notes)
+        loads, requests = partial(node_loads, planned.cycle), partial(moved_requests, planned.cycle)
+        return Report(planned.plan, loads, planned.cluster.origin, view, notes, requests)
 
     def __str__(self) -> str:
         """The table of ``restow plan``."""

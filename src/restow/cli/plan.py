@@ -209,7 +209,7 @@ def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int, 
     """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for moves if that is asked for."""
     from restow.application.planning import make, steering_note, with_timings
     from restow.application.policies import policy_view
-    from restow.proving.planning import node_loads
+    from restow.proving.planning import moved_requests, node_loads
     from restow.reporting.forms import Report, form_named
 
     write_as, feedback = form_named(output), Terminal()
@@ -225,8 +225,8 @@ def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int, 
     feedback.warn_of_timings(verbosity)
     if output not in _ON_A_TERMINAL:
         notes += planned.missing
-    loads, view = partial(node_loads, planned.cycle), policy_view(planned.context.policy)
-    write(write_as(Report(plan, loads, origin, view, notes)))
+    loads, requests = partial(node_loads, planned.cycle), partial(moved_requests, planned.cycle)
+    write(write_as(Report(plan, loads, origin, policy_view(planned.context.policy), notes, requests)))
     if plan.problems:
         return FAILED
     return MOVES if exit_code and plan.moves else DONE

@@ -183,6 +183,14 @@ def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:
     )
 
 
+def moved_requests(cycle: Cycle) -> tuple[dict[str, int], ...]:
+    """What the pod of each move requests, in the units of ``node_loads``."""
+    cluster = cycle.state.cluster
+    names = cluster.nodes.resources
+    vectors = (cycle.state.requests_of(each.pod) for each in cycle.record.evictions)
+    return tuple({names[row]: int(vector[row]) for row in vector.nonzero()[0]} for vector in vectors)
+
+
 def named_move(cluster: ClusterSnapshot, eviction: Eviction) -> Move:
     """A decided move with its names."""
     nodes, landing = cluster.nodes.names, eviction.landing

@@ -16,13 +16,12 @@ from restow.descheduling.plan import NOT_ENABLED, PlanDocument, PodRef, Refusal
 from restow.plain_text import printable, some
 from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
 from restow.reporting.sureness import how_sure
-from restow.reporting.wording import counted, percent, resource_order, resource_title
+from restow.reporting.wording import counted, resource_order, resource_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from restow.descheduling.plan import GoalResult, NodeLoad
-    from restow.reporting.forms import Report
+    from restow.descheduling.plan import GoalResult
 
 
 _STAGES = tuple(Stage)
@@ -86,9 +85,6 @@ def staying_pods(plan: PlanDocument) -> int:
 
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
-_FEW_MOVES: Final = 20
-#: The smallest fall of the fullest node's usage, as a share of its capacity, that the headline mentions.
-_NOTABLE: Final = 0.05
 #: What holds a pod back, for one pod and for several, in the order of the output.
 _MEANINGS: Final = {
     Stage.EVICTOR: ("is protected", "are protected"),
@@ -136,7 +132,7 @@ def certain_moves(plan: PlanDocument) -> int:
 
 def _why_nothing(plan: PlanDocument) -> str:
     if any(each.code == RefusalCode.UNKNOWN for each in plan.refusals):
-        unknown = sum(each == "unknown" for each in _last_obstacles(plan).values())
+        unknown = sum(each == "unknown" for each in last_obstacles(plan).values())
         candidates = counted(staying_pods(plan), "candidate")
         return f"{unknown:,} of {candidates} {_MEANINGS['unknown'][unknown > 1]}"
     if plan.refusals:
@@ -161,45 +157,6 @@ def stays(plan: PlanDocument) -> str:
     return f"{counts} ({counted(len(plan.refusals), 'refusal')})"
 
 
-def gain(report: Report) -> str | None:
-    """Say what the plan takes off the nodes: ``3 moves take 31 points of CPU off node-2``; None if that is not much."""
-    plan = report.plan
-    if not predicts_load(plan):
-        return None
-    return _relief(report) if len(plan.moves) <= _FEW_MOVES else _lower_peak(plan)
-
-
-def _relief(report: Report) -> str | None:
-    node, resource, points = _largest_relief(report.loads)
-    if not points:
-        return None
-    moves = len(report.plan.moves)
-    verb = "takes" if moves == 1 else "take"
-    return f"{counted(moves, 'move')} {verb} {counted(points, 'point')} of {resource_title(resource)} off {printable(node)}"
-
-
-def _lower_peak(plan: PlanDocument) -> str | None:
-    before, after = plan.summary.utilisation.before, plan.summary.utilisation.after
-    shared = sorted(before.keys() & after.keys(), key=resource_order)
-    resource = max(shared, key=lambda each: before[each].max - after[each].max, default=None)
-    if resource is None or before[resource].max - after[resource].max < _NOTABLE:
-        return None
-    change = f"from {percent(before[resource].max)} to {percent(after[resource].max)}"
-    return f"{counted(len(plan.moves), 'move')} lower {resource_title(resource)} on the fullest node {change}"
-
-
-def _largest_relief(loads: tuple[NodeLoad, ...]) -> tuple[str, str, int]:
-    """Return node, resource and percentage points of the largest fall in load; the first by name where several fall as much."""
-    best = ("", "", 0)
-    for load in loads:
-        for resource in ("cpu", "memory"):
-            allocatable, before, after = load.resources.get(resource, (0, 0, 0))
-            points = round(100 * (before - after) / allocatable) if allocatable else 0
-            if points > best[2]:
-                best = (load.name, resource, points)
-    return best
-
-
 def obstacles(plan: PlanDocument) -> list[str]:
     """Say why candidates stay: the one reason, or how many pods each stage held back in the end."""
     groups = group_refusals(plan.refusals)
@@ -208,9 +165,7 @@ def obstacles(plan: PlanDocument) -> list[str]:
     if len(groups) == 1:
         sentences = [f"The reason is always {groups[0].code}: {printable(groups[0].example)}."]
     else:
-        held = Counter(_last_obstacles(plan).values())
-        parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
-        *first, last = parts
+        *first, last = held_back(last_obstacles(plan).values())
         sentences = [f"Of them, {' and '.join([', '.join(first), last]) if first else last}."]
     limited = [each for each in plan.refusals if each.stage == Stage.LIMIT]
     if any(each.also_refused_by is UNSET for each in limited):
@@ -220,8 +175,14 @@ def obstacles(plan: PlanDocument) -> list[str]:
     return sentences
 
 
-def _last_obstacles(plan: PlanDocument) -> dict[str, str]:
-    """What stopped each staying pod where it came furthest."""
+def held_back(obstacles: Iterable[str]) -> list[str]:
+    """How many pods each obstacle holds back: ``8 are protected``."""
+    held = Counter(obstacles)
+    return [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
+
+
+def last_obstacles(plan: PlanDocument) -> dict[str, str]:
+    """What stopped each staying pod where it came furthest: a stage, or ``unknown``."""
     moved = {str(each.pod) for each in plan.moves}
     found: dict[str, str] = {}
     for refusal in plan.refusals:
@@ -259,19 +220,6 @@ _LEVELLING: Final = "LowNodeUtilization"
 _MOST: Final = 3
 
 
-def wanted(plan: PlanDocument) -> list[str]:
-    """What each strategy gets of what it asked for: ``RemoveDuplicates 14 of 20``; those that move most come first."""
-    asked: defaultdict[str, set[str]] = defaultdict(set)
-    moved: defaultdict[str, set[str]] = defaultdict(set)
-    for move in plan.moves:
-        moved[move.plugin].add(str(move.pod))
-        asked[move.plugin].add(str(move.pod))
-    for refusal in plan.refusals:
-        asked[refusal.plugin].update(map(str, refused_pods(refusal)))
-    ranked = sorted(asked, key=lambda plugin: (-len(moved[plugin]), -len(asked[plugin]), plugin))
-    return [f"{printable(plugin)} {_of(len(moved[plugin]), len(asked[plugin]))}" for plugin in ranked]
-
-
 def made_together(plan: PlanDocument) -> str:
     """Which groups of moves belong together, in the plan's order: ``empty node-3 (5 moves)``; empty if there are none."""
     made = [(each.plugin, each.proposal) for each in plan.moves if each.proposal is not UNSET]
@@ -285,10 +233,6 @@ def not_done(plan: PlanDocument) -> str:
     ranked = sorted(refused, key=lambda each: (-each[1], each[0]))
     purposes = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
     return some(purposes, _MOST)
-
-
-def _of(moved: int, asked: int) -> str:
-    return f"{moved:,}" if moved == asked else f"{moved:,} of {asked:,}"
 
 
 def balance(plan: PlanDocument) -> list[str]:

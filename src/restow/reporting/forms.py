@@ -46,6 +46,13 @@ class Report:
     sources: str
     policy: PolicyView
     notes: tuple[str, ...] = ()
+    #: Makes `requests`, which only pictures need.
+    count_requests: Callable[[], tuple[dict[str, int], ...]] = tuple
+
+    @cached_property
+    def requests(self) -> tuple[dict[str, int], ...]:
+        """What the pod of each move requests, in the units of `loads`; empty where that is not known."""
+        return self.count_requests()
 
     @cached_property
     def loads(self) -> tuple[NodeLoad, ...]:

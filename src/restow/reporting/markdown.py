@@ -18,8 +18,8 @@ from restow.reporting.answer import (
     note_sentences,
     problem_sentences,
     stays,
-    wanted,
 )
+from restow.reporting.strategies import wanted
 from restow.reporting.sureness import landing, sureness
 from restow.reporting.wording import counted, why, with_caveat
 

@@ -25,10 +25,10 @@ from restow.reporting.answer import (
     note_sentences,
     problem_sentences,
     stays,
-    wanted,
 )
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines, total_line
+from restow.reporting.strategies import wanted
 from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.terminal import GAP, labelled, next_commands, print_sections, shown, widths, wrapped
 from restow.reporting.wording import counted, with_caveat

@@ -84,11 +84,12 @@ def nothing_to_do() -> Report:
 
 
 PAGES = {
+    "skyline": lambda: large_report(nodes=300, moves=400, refusals=50),
     "small": small_report,
     "upstream": upstream_report,
     "nothing to do": nothing_to_do,
     "empty cluster": a_report,
-    "heat map": lambda: large_report(nodes=201, moves=50, refusals=50),
+    "heat map": lambda: large_report(nodes=601, moves=50, refusals=50),
 }
 
 
@@ -112,8 +113,9 @@ def test_links_lead_to_a_section(name: str) -> None:
     found = page(PAGES[name]())
     ids = {attrs.get("id") for _, attrs in found.tags}
     assert {attrs["href"] for attrs in found.having("a")} == {
-        f"#{each}" for each in ("cluster", "moves", "stays", "policy", "versions")
+        f"#{each}" for each in ("cluster", "strategies", "moves", "stays", "policy", "versions") if each in ids
     }
+    assert {"cluster", "moves", "stays", "policy", "versions"} <= ids
     assert all((attrs["href"] or "")[1:] in ids for attrs in found.having("a"))
 
 
@@ -143,11 +145,8 @@ def test_controls_that_need_a_script_are_hidden_without(name: str) -> None:
 def test_the_top_has_the_answer_and_four_figures() -> None:
     found = page(small_report())
     assert "3 moves take 31 points of CPU off node-2" in found.text
-    assert (
-        "3 moves, the gain of all is certain; 3 targets certain. Moves by strategy: RemoveDuplicates 2, LowNodeUtilization 1 of 14."
-        in found.text
-    )
-    assert "Balance: CPU more even, 0.32 -> 0.13; memory more even, 0.23 -> 0.16." in found.text
+    assert "3 moves, the gain of all is certain; 3 targets certain." in found.text
+    assert "Balance: CPU more even, 0.32 → 0.13; memory more even, 0.23 → 0.16." in found.text
     assert "13 candidates refused (14 refusals). Of them, 8 are protected" in found.text
     for figure in ("Moves", "Gain certain", "Refused", "CPU imbalance", "0.32", "0.13"):
         assert figure in found.texts
@@ -185,12 +184,27 @@ def test_a_pod_that_is_only_taken_away_is_cleared() -> None:
     assert "cleared" in page(a_report((a_clearance("a/1", "node-1"),))).texts
 
 
-def test_only_the_first_moves_are_rows_and_the_page_says_so() -> None:
-    report = large_report(nodes=3, moves=2001, refusals=1)
-    found = page(report)
-    assert len(found.having("td", **{"data-head": "Pod"})) == 2000
-    assert "Showing the first 2,000 of 2,001" in found.text
-    assert len(json.loads(found.scripts["plan"])["moves"]) == 2001
+def test_each_strategy_says_what_is_done_and_what_holds_the_rest() -> None:
+    found = page(small_report())
+    assert "RemoveDuplicates 2 of 2" in " ".join(found.text.split())
+    assert (
+        "LowNodeUtilization 1 of 14 8 are protected; 2 have no disruption budget left; 3 have no acceptable"
+        in " ".join(found.text.split())
+    )
+
+
+def test_up_to_200_moves_are_one_table() -> None:
+    found = page(large_report(nodes=3, moves=200, refusals=1))
+    assert len(found.having("table", **{"class": "moves"})) == 1
+    assert len(found.having("td", **{"data-head": "Pod"})) == 200
+
+
+def test_more_moves_fold_by_strategy_and_the_page_says_how_many_are_shown() -> None:
+    found = page(large_report(nodes=3, moves=603, refusals=1))
+    assert len(found.having("details", **{"class": "fold"})) == 3
+    assert len(found.having("td", **{"data-head": "Pod"})) == 600
+    assert found.text.count("Showing the first 200 of 201") == 3
+    assert len(json.loads(found.scripts["plan"])["moves"]) == 603
 
 
 def test_the_page_carries_the_plan() -> None:
@@ -208,7 +222,7 @@ def test_in_upstream_placement_no_landing_place_is_shown() -> None:
 
 def test_refusals_open_into_pods() -> None:
     found = page(small_report())
-    assert len(found.having("details")) == 3
+    assert len(found.having("span", **{"class": "stage"})) == 3
     assert all(str(each.pod) in found.text for each in small_report().plan.refusals)
 
 
@@ -220,26 +234,32 @@ def test_a_group_lists_at_most_500_pods_and_says_so() -> None:
     assert len(json.loads(found.scripts["plan"])["refusals"]) == 501
 
 
-def test_up_to_200_nodes_are_cards_and_more_are_a_heat_map() -> None:
-    def nodes(count: int) -> Page:
-        return page(a_report((), (), tuple(a_load(f"node-{each}", (50, 50), (50, 50)) for each in range(count))))
+def nodes(count: int) -> Page:
+    return page(a_report((), (), tuple(a_load(f"node-{each}", (50, 50), (50, 50)) for each in range(count))))
 
+
+def test_up_to_200_nodes_are_cards_too() -> None:
     assert len(nodes(200).having("li", **{"class": "node"})) == 200
-    heat = nodes(201)
-    assert not heat.having("li", **{"class": "node"})
-    assert len(json.loads(heat.scripts["heat"])["names"]) == 201
+    assert not nodes(201).having("li", **{"class": "node"})
+
+
+def test_up_to_600_nodes_are_bars_and_more_are_a_heat_map() -> None:
+    assert len(nodes(600).having("g")) == 2 * 600
+    heat = nodes(601)
+    assert not heat.having("g")
+    assert len(json.loads(heat.scripts["heat"])["names"]) == 601
 
 
 def test_a_heat_map_has_a_block_for_each_zone_resource_and_side() -> None:
-    found = page(large_report(nodes=300, moves=1, refusals=0))
+    found = page(large_report(nodes=700, moves=1, refusals=0))
     blocks = [
         (each["data-resource"], each["data-zone"], each["data-side"])
         for each in found.having("svg")
         if "data-side" in each
     ]
     assert len(blocks) == len(set(blocks)) == 2 * 3 * 2
-    cells = sum(attrs["d"].count("M") for attrs in found.having("path") if attrs["d"])
-    assert cells == 300 * 2 * 2
+    cells = sum(attrs["d"].count("M") for attrs in found.having("path") if attrs["d"] and "before" not in str(attrs))
+    assert cells == 700 * 2 * 2
 
 
 def test_defaults_of_the_policy_are_marked() -> None:

@@ -1,129 +1,41 @@
-"""The cluster as a picture: cards for as many nodes as one can look at, a heat map for more.
+"""The cluster as a picture: a skyline, with a card for each node where these are few; a heat map for very many.
 
-The map has one cell a node and one block a zone, fullest node first, before next to after. A zone's cells keep their order
-from before to after, so an even tone on the right of a gradient is what balancing looks like. Cells of one tone share one
-SVG path: 5,000 nodes are some 100 KB, not 20,000 elements.
+Below it is how many nodes are how full.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from statistics import fmean
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from restow.kube.quantity import amount
 from restow.reporting.answer import predicts, predicts_load
-from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
-from restow.reporting.json import compact_json
+from restow.reporting.html.elements import EMPTY, Markup, section, tag, text
+from restow.reporting.html.heat_map import heat_map
+from restow.reporting.html.skyline import has_skyline, skyline
 from restow.reporting.load_lines import shown_resources
 from restow.reporting.wording import counted, percent, resource_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from restow.descheduling.plan import NodeLoad
     from restow.reporting.forms import Report
 
 
-COLUMNS: Final = 64
-_LEVELS: Final = 10
-_MOST_RESOURCES: Final = 2
-_SIDES: Final = ("before", "after")
-#: A node's index in the report and its load before and after as fractions.
-_Cell = tuple[int, float, float]
-
-
-def heat_map(report: Report) -> Markup:
-    """Write the blocks of every zone, for CPU and memory."""
-    blocks = [
-        tag("h3", text(resource_title(resource))) + joined(_zones(report, resource))
-        for resource in shown_resources(report)[:_MOST_RESOURCES]
-    ]
-    return tag("div", _legend(), *map(Markup, blocks), class_="heat")
-
-
-def heat_data(report: Report) -> bytes:
-    """Return what the page's script needs to name a cell: node names, and each block's cells in order."""
-    blocks = {
-        resource: {zone: list(map(_in_percent, cells)) for zone, cells in _cells_by_zone(report.loads, resource)}
-        for resource in shown_resources(report)[:_MOST_RESOURCES]
-    }
-    names = [each.name for each in report.loads]
-    return compact_json({"columns": COLUMNS, "names": names, "blocks": blocks})
-
-
-def _in_percent(cell: _Cell) -> tuple[int, int, int]:
-    index, before, after = cell
-    return index, round(100 * before), round(100 * after)
-
-
-def _cells_by_zone(loads: Iterable[NodeLoad], resource: str) -> list[tuple[str, list[_Cell]]]:
-    zones: dict[str, list[_Cell]] = defaultdict(list)
-    for index, load in enumerate(loads):
-        allocatable, before, after = load.resources.get(resource, (0, 0, 0))
-        if allocatable:
-            zones[load.zone].append((index, before / allocatable, after / allocatable))
-    return [(zone, sorted(cells, key=lambda each: (-each[1], each[0]))) for zone, cells in sorted(zones.items())]
-
-
-def _zones(report: Report, resource: str) -> Iterator[Markup]:
-    sides = _SIDES if predicts_load(report.plan) else _SIDES[:1]
-    for zone, cells in _cells_by_zone(report.loads, resource):
-        caption = _caption(zone, cells, sides)
-        name = {"data_resource": resource, "data_zone": zone}
-        pictures = (_block(cells, index, f"{side}: {caption}", name) for index, side in enumerate(sides))
-        yield tag("figure", tag("figcaption", text(caption)), tag("div", *pictures, class_="sides"))
-
-
-def _caption(zone: str, cells: Sequence[_Cell], sides: Sequence[str]) -> str:
-    """Say the block in words: its text alternative."""
-    loads = [[cell[1 + index] for cell in cells] for index in range(len(sides))]
-    means = " → ".join(percent(fmean(each)) for each in loads)
-    fullest = " → ".join(percent(max(each)) for each in loads)
-    return f"{zone or 'no zone'}: {counted(len(cells), 'node')}, mean {means}, fullest {fullest}"
-
-
-def _block(cells: Sequence[_Cell], side: int, described: str, name: dict[str, str]) -> Markup:
-    paths: dict[int, list[str]] = defaultdict(list)
-    for place, cell in enumerate(cells):
-        level = min(max(int(cell[1 + side] * _LEVELS), 0), _LEVELS - 1)
-        paths[level].append(f"M{place % COLUMNS} {place // COLUMNS}h.88v.88h-.88z")
-    drawn = (tag("path", class_=f"level-{level}", d="".join(paths[level])) for level in sorted(paths))
-    rows = -(-len(cells) // COLUMNS)
-    picture = tag(
-        "svg",
-        *drawn,
-        viewBox=f"0 0 {COLUMNS} {rows}",
-        role="img",
-        aria_label=described,
-        data_side=side,
-        **name,
-    )
-    return tag("div", tag("span", text(_SIDES[side]), class_="dim"), picture)
-
-
-def _legend() -> Markup:
-    swatches = (
-        tag("svg", tag("rect", class_=f"level-{level}", width=1, height=1), viewBox="0 0 1 1", aria_hidden="true")
-        for level in range(_LEVELS)
-    )
-    words = tag("span", text("One cell per node, fullest first. Requests / allocatable: 0 %"))
-    return tag(
-        "p", words, tag("span", *swatches, class_="swatches"), tag("span", text("90 % or more")), class_="legend"
-    )
-
-
 MOST_CARDS: Final = 200
-
+#: So many cards are open.
 _ROOMY: Final = 48
+_MOST_RESOURCES: Final = 2
+_BUCKETS: Final = 10
 
 
 def cluster(report: Report) -> Markup:
     """Write the section; its controls stay hidden until the page's script shows them."""
-    few = len(report.loads) <= MOST_CARDS
-    picture = _node_cards(report) if few else heat_map(report)
-    controls = tag("div", _sorting() if few else EMPTY, _stepper(report), class_="controls", hidden="")
-    return section("cluster", "Cluster", _facts(report), controls, tag("div", picture, class_="picture"))
+    picture = skyline(report) if has_skyline(report) else heat_map(report)
+    controls = tag("div", _slider(report), _stepper(report), class_="controls", hidden="")
+    pictured = tag("div", picture, class_="picture")
+    return section("cluster", "Cluster", _facts(report), controls, pictured, _distribution(report), _cards(report))
 
 
 def _facts(report: Report) -> Markup:
@@ -134,14 +46,24 @@ def _facts(report: Report) -> Markup:
 
 
 def _reading(report: Report) -> str:
-    """Say what the two shapes of a bar mean; a heat map has its own legend."""
-    if len(report.loads) > MOST_CARDS:
+    """Say what a bar means; a heat map has its own legend."""
+    if not has_skyline(report) or not report.loads:
         return ""
     if predicts_load(report.plan):
-        return "Bars show requests as a share of allocatable: solid after the plan, outlined before it."
-    if report.plan.moves and not predicts(report.plan):
-        return "Bars show requests as a share of allocatable: outlined before, solid without the evicted pods."
-    return "Bars show requests as a share of allocatable."
+        return (
+            "One bar per node, by zone: requests as a share of allocatable after the plan; a line where it was before."
+        )
+    return "One bar per node, by zone: requests as a share of allocatable."
+
+
+def _slider(report: Report) -> Markup:
+    """What makes the moves of a skyline one after the other."""
+    if not predicts_load(report.plan) or not has_skyline(report):
+        return EMPTY
+    most = len(report.plan.moves)
+    slider = tag("input", type="range", id="made", min=0, max=most, value=most, aria_label="Moves made")
+    sides = tag("span", text("before")), slider, tag("span", text("after"))
+    return tag("div", *sides, tag("button", text("Play"), type="button", id="play"), class_="slider")
 
 
 def _sorting() -> Markup:
@@ -163,13 +85,26 @@ def _stepper(report: Report) -> Markup:
     )
 
 
-def _node_cards(report: Report) -> Markup:
-    """Write the list of nodes, by name."""
+def _cards(report: Report) -> Markup:
+    """Write the list of nodes, by name; nothing where they are many."""
+    count = len(report.loads)
+    if not 0 < count <= MOST_CARDS:
+        return EMPTY
     leaving = Counter(each.source for each in report.plan.moves)
     arriving = Counter(each.target for each in report.plan.moves)
     resources = shown_resources(report)
     cards = (_card(each, resources, leaving[each.name], arriving[each.name]) for each in report.loads)
-    return tag("ul", *cards, class_="nodes dense" if len(report.loads) > _ROOMY else "nodes")
+    listed = tag("ul", *cards, class_="nodes dense" if count > _ROOMY else "nodes")
+    sorting = tag("div", _sorting(), class_="controls", hidden="")
+    opened = "" if count <= _ROOMY else None
+    return tag(
+        "details",
+        tag("summary", text(f"{counted(count, 'node')} in figures")),
+        sorting,
+        listed,
+        class_="figures-of",
+        open=opened,
+    )
 
 
 def _card(load: NodeLoad, resources: Sequence[str], leaving: int, arriving: int) -> Markup:
@@ -232,3 +167,43 @@ def _node_facts(load: NodeLoad, leaving: int, arriving: int) -> Iterator[Markup]
         yield tag("span", text("unschedulable"))
     if load.zone:
         yield tag("span", text(load.zone), class_="zone")
+
+
+def _distribution(report: Report) -> Markup:
+    """Write how many nodes are how full, before and after."""
+    charts = (_histogram(report, each) for each in shown_resources(report)[:_MOST_RESOURCES])
+    return tag("div", *charts, class_="distribution") if len(report.loads) > 1 else EMPTY
+
+
+def _histogram(report: Report, resource: str) -> Markup:
+    before, after = _by_tenths(report.loads, resource)
+    known = predicts_load(report.plan)
+    shown, top = after if known else before, max(*before, *after, 1)
+    shapes = [_column(at, count / top) for at, count in enumerate(shown)]
+    shapes += [_level(at, count / top) for at, count in enumerate(before)] if known else []
+    told = [f"{10 * at} %: {f'{before[at]} → ' if known else ''}{count}" for at, count in enumerate(shown)]
+    title = f"Nodes by {resource_title(resource)} requested"
+    label = f"{title}, in tenths from {', '.join(told)}"
+    picture = tag("svg", *shapes, viewBox="0 0 100 40", preserveAspectRatio="none", role="img", aria_label=label)
+    scale = tag("div", *(tag("span", text(each)) for each in ("0 %", "50 %", "100 %")), class_="scale")
+    return tag("figure", tag("figcaption", text(f"{title} (the tallest: {counted(top, 'node')})")), picture, scale)
+
+
+def _by_tenths(loads: Sequence[NodeLoad], resource: str) -> tuple[list[int], list[int]]:
+    """How many nodes are in each tenth of their room, before and after."""
+    before, after = [0] * _BUCKETS, [0] * _BUCKETS
+    for load in loads:
+        allocatable, *sides = load.resources.get(resource, (0, 0, 0))
+        for counts, value in zip((before, after), sides, strict=True):
+            if allocatable:
+                counts[min(int(_BUCKETS * value / allocatable), _BUCKETS - 1)] += 1
+    return before, after
+
+
+def _column(at: int, share: float) -> Markup:
+    height = round(40 * share, 1)
+    return tag("rect", class_="after", x=10 * at + 1, y=f"{40 - height:g}", width=8, height=f"{height:g}")
+
+
+def _level(at: int, share: float) -> Markup:
+    return tag("path", class_="before", d=f"M{10 * at} {40 - round(40 * share, 1):g}h10")

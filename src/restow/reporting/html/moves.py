@@ -9,13 +9,19 @@ from restow.descheduling.plan import target_kind
 from restow.policies.codes import Certainty, TargetKind
 from restow.reporting.answer import RefusalGroup, also_staying, group_refusals, headline, predicts, stays
 from restow.reporting.html.elements import EMPTY, Markup, joined, row, section, tag, text
+from restow.reporting.strategies import strategy_shares
 from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.wording import with_caveat
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from restow.descheduling.plan import Move, PlanDocument, Refusal
 
-MOST_ROWS: Final = 2000
+#: Rows of a table that are shown at once; more moves fold by strategy, and the script shows more on demand.
+MOST_ROWS: Final = 200
+#: Rows of a table on paper, as style.css has it.
+_PRINTED: Final = 20
 _MOST_CANDIDATES: Final = 3
 _TARGETS: Final = {
     TargetKind.STEERED: "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
@@ -33,15 +39,40 @@ _SHORT: Final = 50
 
 
 def moves(plan: PlanDocument) -> Markup:
-    """Write the section, with the first 2,000 moves as rows; in upstream placement without where they land."""
+    """Write the section: a table, or one for each strategy where there are many moves; in upstream placement without targets."""
     title = "Moves" if predicts(plan) else "Evictions"
     if not plan.moves:
         return section("moves", title, tag("p", text(f"{headline(plan)}.")))
+    numbered = list(enumerate(plan.moves, 1))
+    if len(numbered) <= MOST_ROWS:
+        return section("moves", title, _reading(plan), _printed(plan), _filter(plan), _table(plan, numbered))
+    strategies = [each.name for each in strategy_shares(plan) if each.moved]
+    folds = (_fold(plan, name, [each for each in numbered if each[1].plugin == name]) for name in strategies)
+    return section("moves", title, _reading(plan), _filter(plan), *folds)
+
+
+def _printed(plan: PlanDocument) -> Markup:
+    """Say on paper that not all rows are there: the style prints as many."""
+    if len(plan.moves) <= _PRINTED:
+        return EMPTY
+    sentence = f"On paper: the first {_PRINTED} of {len(plan.moves):,} moves. The file has all of them."
+    return tag("p", text(sentence), class_="dim on-paper")
+
+
+def _fold(plan: PlanDocument, strategy: str, found: Sequence[tuple[int, Move]]) -> Markup:
+    """The moves of one strategy, which open on demand."""
+    count = tag("span", text(f"{len(found):,}"), class_="count")
+    summary = tag("summary", count, tag("span", text(strategy), class_="strategy"))
+    more = f"Showing the first {MOST_ROWS:,} of {len(found):,}. The filter searches all of them; so does restow plan -o json."
+    left_out = tag("p", text(more), class_="dim left-out") if len(found) > MOST_ROWS else EMPTY
+    return tag("details", summary, left_out, _table(plan, found, strategy), class_="fold")
+
+
+def _table(plan: PlanDocument, found: Sequence[tuple[int, Move]], strategy: str | None = None) -> Markup:
     shown = _prove_cells if predicts(plan) else _upstream_cells
-    heads = tag("thead", tag("tr", *(tag("th", text(head), scope="col") for head in shown(0, plan.moves[0]))))
-    body = tag("tbody", *(_row(shown(number, each)) for number, each in enumerate(plan.moves[:MOST_ROWS], 1)))
-    table = tag("table", heads, body, class_="moves", data_most=MOST_ROWS, data_named=f"{NAMED}")
-    return section("moves", title, _reading(plan), _left_out(plan), _filter(plan), table)
+    heads = tag("thead", tag("tr", *(tag("th", text(head), scope="col") for head in shown(*found[0]))))
+    body = tag("tbody", *(_row(shown(*each)) for each in found[:MOST_ROWS]))
+    return tag("table", heads, body, class_="moves", data_most=MOST_ROWS, data_named=f"{NAMED}", data_strategy=strategy)
 
 
 def _reading(plan: PlanDocument) -> Markup:
@@ -55,17 +86,12 @@ def _reading(plan: PlanDocument) -> Markup:
     return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
 
 
-def _left_out(plan: PlanDocument) -> Markup:
-    if len(plan.moves) <= MOST_ROWS:
-        return EMPTY
-    sentence = f"Showing the first {MOST_ROWS:,} of {len(plan.moves):,}. The filter searches all of them."
-    return tag("p", text(sentence), class_="dim")
-
-
 def _filter(plan: PlanDocument) -> Markup:
     field = tag("input", type="search", id="move-filter", placeholder="pod, owner, node, reason")
     count = tag("output", text(f"{len(plan.moves):,} of {len(plan.moves):,}"), id="move-count")
-    return tag("p", tag("label", text("Filter "), field), count, class_="controls", hidden="")
+    plan_file = tag("button", text("Download the plan"), type="button", id="download")
+    how = tag("span", text("Apply it: "), tag("code", text("restow apply plan.json")), class_="dim")
+    return tag("p", tag("label", text("Filter "), field), count, plan_file, how, class_="controls", hidden="")
 
 
 def _upstream_cells(number: int, move: Move) -> dict[str, Markup]:

@@ -16,14 +16,10 @@ from restow.reporting.answer import (
     best_known,
     certain_moves,
     figure_text,
-    gain,
-    goal_sentence,
     goals,
     group_refusals,
     headline,
     imbalance,
-    less_even,
-    levels,
     made_together,
     not_done,
     note_sentences,
@@ -34,9 +30,8 @@ from restow.reporting.answer import (
     staying_pods,
     stays,
     usage_of,
-    wanted,
 )
-from restow.reporting.html.cluster import MOST_CARDS, cluster, heat_data
+from restow.reporting.html.cluster import cluster
 from restow.reporting.html.elements import (
     EMPTY,
     Markup,
@@ -51,10 +46,14 @@ from restow.reporting.html.elements import (
     text,
     whole_page,
 )
+from restow.reporting.html.heat_map import heat_data
 from restow.reporting.html.moves import moves, refusals
+from restow.reporting.html.skyline import has_skyline
 from restow.reporting.json import compact_json, document
+from restow.reporting.strategies import strategy_shares
 from restow.reporting.sureness import targets
 from restow.reporting.table import usage_title
+from restow.reporting.verdict import verdict
 from restow.reporting.wording import counted, resource_title
 from restow.usage.measured import age_text
 
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from restow.descheduling.plan import GoalResult, MeasuredUsage, PlanDocument
     from restow.reporting.answer import Imbalance
     from restow.reporting.forms import PolicyView, Report
+    from restow.reporting.strategies import StrategyShare
 
 
 def answer(report: Report) -> Markup:
@@ -73,30 +73,16 @@ def answer(report: Report) -> Markup:
     return tag(
         "header",
         origin(made),
-        tag("h1", text(_sentence(report))),
-        tag("p", text(_second_sentence(report)), class_="lead"),
+        tag("h1", text(_with_arrows(verdict(report)))),
+        tag("p", text(_with_arrows(_second_sentence(report))), class_="lead"),
         tag("dl", *_figures(plan), class_="figures"),
         _attention(report),
     )
 
 
-def _sentence(report: Report) -> str:
-    """What moves and why; what that gains only where a strategy asked for it and no resource pays for it.
-
-    A plan with a goal begins with that.
-    """
-    plan = report.plan
-    if not plan.moves:
-        return headline(plan)
-    if not predicts(plan):
-        return f"{counted(len(plan.moves), 'eviction')} as the Kubernetes Descheduler would make them"
-    if plan.goals:
-        return goal_sentence(plan.goals[0], len(plan.moves))
-    worse = less_even(plan)
-    gained = gain(report) if levels(plan) and not worse else None
-    strategies = sorted({each.plugin for each in plan.moves})
-    details = gained or f"{counted(len(plan.moves), 'move')} for {printable(', '.join(strategies))}"
-    return "; ".join([details, *worse])
+def _with_arrows(sentence: str) -> str:
+    """The sentence of a terminal with the arrows of the page."""
+    return sentence.replace(" -> ", " → ")
 
 
 def _second_sentence(report: Report) -> str:
@@ -104,7 +90,7 @@ def _second_sentence(report: Report) -> str:
     sentences = [f"Goal {each}." for each in goals(plan)]
     sentences += [f"{stays(plan)}.", *obstacles(plan)] if plan.refusals else []
     if plan.moves:
-        about = [f"{headline(plan)}.", f"Moves by strategy: {', '.join(wanted(plan))}."]
+        about = [f"{headline(plan)}."]
         about += [f"Balance: {'; '.join(balance(plan))}."] if balance(plan) else []
         about += [f"All or none: {made_together(plan)}."] if made_together(plan) else []
         sentences = [*about, *sentences]
@@ -179,16 +165,24 @@ def render_html(report: Report) -> str:
 
 
 def _content(report: Report) -> tuple[Markup, ...]:
-    decided = (cluster(report), moves(report.plan), refusals(report.plan), _usage(report.plan))
+    decided = (
+        cluster(report),
+        _strategies(report.plan),
+        moves(report.plan),
+        refusals(report.plan),
+        _usage(report.plan),
+    )
     main = (*decided, _policy(report.policy), _versions(report))
     data = _data("plan", compact_json(document(report.plan)))
-    heat = _data("heat", heat_data(report)) if len(report.loads) > MOST_CARDS else EMPTY
+    heat = EMPTY if has_skyline(report) else _data("heat", heat_data(report))
     return answer(report), contents(_places(report)), tag("main", *main), data, heat
 
 
 def _places(report: Report) -> dict[str, str]:
-    moving = "Moves" if predicts(report.plan) else "Evictions"
-    places = {"cluster": "Cluster", "moves": moving, "stays": "Refusals"}
+    plan = report.plan
+    moving = "Moves" if predicts(plan) else "Evictions"
+    places = {"cluster": "Cluster"} | ({"strategies": "Strategies"} if strategy_shares(plan) else {})
+    places |= {"moves": moving, "stays": "Refusals"}
     places |= {"usage": "Usage"} if report.plan.usage else {}
     return places | {"policy": "Policy", "versions": "Versions"}
 
@@ -197,6 +191,25 @@ def _data(name: str, data: bytes) -> Markup:
     """Embed JSON; with ``<`` escaped, no string in the document can end the element."""
     safe = Markup(data.replace(b"<", rb"\u003c").decode())
     return tag("script", safe, id=name, type="application/json")
+
+
+def _strategies(plan: PlanDocument) -> Markup:
+    """Write what of each strategy's wishes is done, and what holds the rest; nothing without any."""
+    shares = strategy_shares(plan)
+    if not shares:
+        return EMPTY
+    heads = ("Strategy", "Done", "", "The others")
+    table = tag(
+        "table", tag("thead", row(map(text, heads), "th")), tag("tbody", *map(_strategy, shares)), class_="shares"
+    )
+    return section("strategies", "Strategies", table)
+
+
+def _strategy(share: StrategyShare) -> Markup:
+    done = f"{share.moved:,} of {share.asked:,}"
+    bar = tag("rect", class_="after", width=f"{100 * share.moved / share.asked:.1f}%", height="100%", rx=2)
+    picture = tag("svg", bar, class_="bar", aria_hidden="true")
+    return row((text(share.name), text(done), picture, text("; ".join(share.held) or "-")))
 
 
 def _usage(plan: PlanDocument) -> Markup:

@@ -20,6 +20,7 @@
     return told ? `${move.certainty} ${figure(move.probability)}` : (move.certainty ?? "-");
   };
   const NAMED = Number(document.querySelector("table.moves")?.dataset.named);
+  plan.moves.forEach((move, index) => (move.number = index + 1));
   const isOpen = (move) => move.to !== null && move.steering === null && move.candidateCount > 1;
   const landing = (move) => {
     if (move.to === null) return move.certainty ? "cleared" : "-";
@@ -42,10 +43,12 @@
     return made;
   };
 
-  // Where nodes are in the picture: cards, or cells of the heat map.
+  // Where nodes are in the picture: bars of the skyline, or cells of the heat map.
 
   const cards = new Map([...document.querySelectorAll(".node")].map((card) => [card.dataset.name, card]));
-  const blocks = [...document.querySelectorAll("svg[data-resource]")];
+  const skylines = [...document.querySelectorAll(".skyline svg[data-resource]")];
+  const bars = new Map([...(skylines[0]?.querySelectorAll("g") ?? [])].map((bar) => [bar.dataset.name, bar]));
+  const blocks = [...document.querySelectorAll(".heat svg[data-resource]")];
   const orderIn = (block) => heat.blocks[block.dataset.resource][block.dataset.zone];
   const cells = new Map();
   for (const block of blocks.filter((each) => each.dataset.resource === blocks[0].dataset.resource)) {
@@ -60,9 +63,9 @@
       halfWidth: width / 2,
       halfHeight: height / 2,
     });
-    const card = cards.get(name);
-    if (card) {
-      const box = card.getBoundingClientRect();
+    const bar = bars.get(name);
+    if (bar) {
+      const box = bar.querySelector(".room").getBoundingClientRect();
       return within(box, box.width, box.height);
     }
     const cell = cells.get(`${name} ${side}`) ?? cells.get(`${name} 0`);
@@ -102,13 +105,66 @@
   const show = (moves) => {
     shown = moves;
     routes.replaceChildren(...moves.slice(0, 60).flatMap(route));
-    for (const card of document.querySelectorAll(".node.source, .node.target")) card.classList.remove("source", "target");
+    for (const node of document.querySelectorAll(".source, .target")) node.classList.remove("source", "target");
     for (const move of moves) {
-      cards.get(move.from)?.classList.add("source");
-      if (move.to) cards.get(move.to)?.classList.add("target");
+      for (const places of [cards, bars]) {
+        places.get(move.from)?.classList.add("source");
+        places.get(move.to)?.classList.add("target");
+      }
     }
   };
   addEventListener("resize", () => show(shown));
+
+  // The skyline with some of the moves made: a pod lies on what stays of its old node, then of its new one.
+
+  const HEIGHT = Number(skylines[0]?.querySelector(".room")?.getAttribute("height"));
+  const pieces = skylines.map((skyline) =>
+    [...skyline.querySelectorAll("g")].map((bar) => ({
+      stays: Number(bar.dataset.stays),
+      moving: [...bar.querySelectorAll("[data-move]")].map((piece) => ({
+        piece,
+        move: Number(piece.dataset.move),
+        leaves: piece.classList.contains("leaves"),
+        height: Number(piece.getAttribute("height")),
+      })),
+    })),
+  );
+  const pile = (bar, made) => {
+    let top = bar.stays;
+    for (const { piece, move, leaves, height } of bar.moving) {
+      const here = leaves ? move >= made : move < made;
+      piece.style.display = here ? "inline" : "none";
+      if (!here) continue;
+      top += height;
+      piece.setAttribute("y", HEIGHT - top);
+    }
+  };
+  const slider = byId("made");
+  const make = (made) => pieces.flat().forEach((bar) => bar.moving.length && pile(bar, made));
+  const play = byId("play");
+  let playing = null;
+  const stop = () => {
+    cancelAnimationFrame(playing);
+    playing = null;
+    play.textContent = "Play";
+  };
+  const advance = (start, began) => (now) => {
+    const made = Math.min(Math.round(start + ((now - began) / 6000) * plan.moves.length), plan.moves.length);
+    slider.value = made;
+    make(made);
+    playing = made < plan.moves.length ? requestAnimationFrame(advance(start, began)) : null;
+    if (!playing) stop();
+  };
+  slider?.addEventListener("input", () => {
+    stop();
+    make(Number(slider.value));
+  });
+  play?.addEventListener("click", () => {
+    if (playing) return stop();
+    const start = Number(slider.value) < plan.moves.length ? Number(slider.value) : 0;
+    play.textContent = "Stop";
+    playing = requestAnimationFrame(advance(start, performance.now()));
+  });
 
   // A move whose nodes are out of sight: both side by side at the bottom of the window.
 
@@ -148,19 +204,26 @@
   };
   byId("previous-move")?.addEventListener("click", () => choose(current < 0 ? -1 : current - 1));
   byId("next-move")?.addEventListener("click", () => choose(current + 1));
-  for (const [name, card] of cards) {
-    const touching = plan.moves.filter((move) => move.from === name || move.to === name);
-    if (!touching.length) continue;
-    card.tabIndex = 0;
+  const touching = new Map();
+  for (const move of plan.moves) {
+    for (const name of new Set([move.from, move.to])) touching.set(name, [...(touching.get(name) ?? []), move]);
+  }
+  const answers = (name, node) => {
+    const moves = touching.get(name);
+    if (!moves) return;
+    node.setAttribute("tabindex", 0);
     const touched = () => {
       glance(null);
-      show(touching);
+      show(moves);
+      said.textContent = `${name}: ${count(moves.filter((move) => move.from === name).length)} leave, ${count(moves.filter((move) => move.to === name).length)} arrive`;
     };
-    for (const event of ["pointerenter", "focus", "click"]) card.addEventListener(event, touched);
-    for (const event of ["pointerleave", "blur"]) card.addEventListener(event, () => show([]));
-  }
+    for (const event of ["pointerenter", "focus", "click"]) node.addEventListener(event, touched);
+    for (const event of ["pointerleave", "blur"]) node.addEventListener(event, () => show([]));
+  };
+  for (const [name, card] of cards) answers(name, card);
+  for (const skyline of skylines) for (const bar of skyline.querySelectorAll("g")) answers(bar.dataset.name, bar);
   picture.addEventListener("pointermove", (event) => {
-    const block = event.target.closest("svg[data-resource]");
+    const block = event.target.closest(".heat svg[data-resource]");
     if (!block || !said) return;
     const box = block.getBoundingClientRect();
     const size = box.width / heat.columns;
@@ -183,9 +246,8 @@
     document.querySelector(".nodes").append(...sorted);
   });
 
-  // The moves' table: sorts and filters all moves, and shows as many rows as the page had.
+  // The tables of moves sort and filter all moves, and show a page of them at a time.
 
-  const table = document.querySelector("table.moves");
   const others = (move) => move.candidates.filter((node) => node !== move.to);
   const candidate = (move, node) => {
     const chance = move.candidates.length > 1 ? move.probabilities[move.candidates.indexOf(node)] : undefined;
@@ -227,21 +289,39 @@
     for (const event of ["pointerleave", "focusout"]) row.addEventListener(event, () => glance(null));
     return row;
   };
-  const enhanceMoves = () => {
-    plan.moves.forEach((move, index) => (move.number = index + 1));
-    const [body, filter] = [table.tBodies[0], byId("move-filter")];
+  const filter = byId("move-filter");
+  const enhance = (table) => {
+    const [body, fold, most] = [table.tBodies[0], table.closest("details"), Number(table.dataset.most)];
+    const moves = plan.moves.filter((move) => !fold || move.plugin === table.dataset.strategy);
     const cells = [...table.tHead.rows[0].cells];
     const heads = cells.map((cell) => cell.textContent);
     const searched = (move) => heads.slice(1).map((head) => values[head](move)).join(" ").toLowerCase();
-    let [sorted, direction] = ["#", 1];
+    const more = element("button", "", { type: "button", class: "more" });
+    table.after(more);
+    fold?.querySelector(".left-out")?.remove();
+    let [sorted, direction, found, shown] = ["#", 1, moves, most];
     const fill = () => {
-      const wanted = filter.value.trim().toLowerCase();
-      const found = plan.moves.filter((move) => !wanted || searched(move).includes(wanted));
       const order = sorted === "#" ? (one, other) => one - other : compare;
       found.sort((one, other) => direction * order(values[sorted](one), values[sorted](other)));
-      body.replaceChildren(...found.slice(0, Number(table.dataset.most)).map(moveRow(heads)));
-      byId("move-count").textContent = `${count(found.length)} of ${count(plan.moves.length)}`;
+      body.replaceChildren(...found.slice(0, shown).map(moveRow(heads)));
+      more.hidden = found.length <= shown;
+      more.textContent = `Show ${count(Math.min(most, found.length - shown))} more of ${count(found.length)}`;
     };
+    const search = (wanted) => {
+      found = moves.filter((move) => !wanted || searched(move).includes(wanted));
+      shown = most;
+      if (fold) {
+        fold.hidden = !found.length;
+        fold.open = Boolean(wanted && found.length);
+        fold.querySelector(".count").textContent = count(found.length);
+      }
+      fill();
+      return found.length;
+    };
+    more.addEventListener("click", () => {
+      shown += most;
+      fill();
+    });
     cells.forEach((cell, index) => {
       const button = element("button", heads[index], { type: "button" });
       cell.replaceChildren(button);
@@ -254,10 +334,21 @@
       });
     });
     cells[0].setAttribute("aria-sort", "ascending");
-    filter.addEventListener("input", fill);
     fill();
+    return search;
   };
-  if (table) enhanceMoves();
+  const searches = [...document.querySelectorAll("table.moves")].map(enhance);
+  filter?.addEventListener("input", () => {
+    const wanted = filter.value.trim().toLowerCase();
+    const hits = searches.map((search) => search(wanted)).reduce((sum, each) => sum + each, 0);
+    byId("move-count").textContent = `${count(hits)} of ${count(plan.moves.length)}`;
+  });
+  byId("download")?.addEventListener("click", () => {
+    const link = element("a", "", { download: "plan.json" });
+    link.href = URL.createObjectURL(new Blob([byId("plan").textContent], { type: "application/json" }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href));
+  });
 
   // Finding a pod that stays, among all refusals.
 
