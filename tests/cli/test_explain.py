@@ -152,3 +152,37 @@ class TestSteering:
     def test_the_node_that_takes_it_says_so(self, restow, one_to_be_emptied):
         told = words(restow("explain", "node", "n2", *one_to_be_emptied, "--steering", "nominate").out)
         assert "default/p0 from n1 to n2 steered, gain certain HighNodeUtilization" in told
+
+
+def test_a_drain_says_where_the_pods_of_a_node_go(restow):
+    ran = restow("explain", "node", "general-a-1", "--drain", "-f", EXAMPLES / "clusters" / "demo.json", "--now", NOW)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith("general-a-1 can be emptied: 24 pods evicted within 5 s\n")
+    assert "(a pod of a DaemonSet)" in words(ran.out)
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_a_drain_is_a_document_too(restow):
+    ran = restow(
+        "explain",
+        "node",
+        "n-1",
+        "--drain",
+        "-f",
+        "-",
+        "--now",
+        NOW,
+        "-o",
+        "json",
+        stdin=json.dumps(a_node("n-1")).encode(),
+    )
+    assert json.loads(ran.out) | {"seconds": 0} == {
+        "apiVersion": "restow.dev/v1alpha1", "kind": "NodeDrain", "node": "n-1", "seconds": 0, "pods": [],
+        "staying": [], "workloads": [],
+    }  # fmt: skip
+
+
+def test_a_drain_asks_no_policy(restow):
+    ran = restow("explain", "node", "node-2", "--drain", *DATABASE)
+    assert (ran.status, ran.err.count("\n")) == (2, 1)
+    assert "leave --policy-config-file, --placement and --steering out" in ran.err

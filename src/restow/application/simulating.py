@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,7 +95,7 @@ def read_inputs(request: ScenarioRequest, feedback: Feedback) -> Inputs:
     folder = Folder(Path(named or "").parent)
     name = ", ".join(request.paths) if named is None else file_name(named)
     scenario = read_scenario(_NOTHING if named is None else file_bytes(named), name, folder)
-    start = (*scenario.start, *(each for path, objects in dumps.items() for each in _manifests(path, objects)))
+    start = (*scenario.start, *_all_manifests(dumps))
     seed = scenario.seed if request.seed is None else request.seed
     ending = _ending(request, scenario, name)
     feedback.warn(problem_lines([str(each) for each in scenario.findings if each.severity == "warning"]))
@@ -161,6 +161,17 @@ def _sorted_out(paths: tuple[str, ...]) -> tuple[str | None, dict[str, list[dict
     if len(scenarios) > 1:
         raise InputError(f"{' and '.join(map(file_name, scenarios))} are scenarios; simulate one at a time")
     return (scenarios[0] if scenarios else None), dumps
+
+
+def dumped_objects(paths: Iterable[str]) -> Iterator[Manifest]:
+    """Yield the objects of dumps; InputError with everything that is wrong with a file."""
+    sizes = Sizes()
+    return _all_manifests({path: read_manifests(path, sizes) for path in dict.fromkeys(paths)})
+
+
+def _all_manifests(dumps: Mapping[str, list[dict[str, object]]]) -> Iterator[Manifest]:
+    for path, objects in dumps.items():
+        yield from _manifests(path, objects)
 
 
 def _manifests(path: str, objects: list[dict[str, object]]) -> Iterator[Manifest]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from restow.application.clusters import ClusterSource
     from restow.explaining.explanation import NodeExplanation, PodExplanation
     from restow.scheduler.explanation import QueueExplanation
 
@@ -48,6 +49,7 @@ _NODE = """Examples:
   restow explain node node-2 -f cluster.json
   restow explain node node-2 -f cluster.json --policy-config-file policy.yaml
   restow explain node node-2 -f cluster.json -o json | jq .staying
+  restow explain node node-2 -f cluster.json --drain
 """
 _SCHEDULING = """Examples:
   kubectl -n kube-system port-forward restow-scheduler-7f-x2k 10259 &
@@ -59,6 +61,7 @@ _SCHEDULING = """Examples:
 _HOW = "As in restow plan: prove (the default) or upstream, which does not simulate scheduling."
 _STEER = "As in restow plan: nominate, fence, prefer or none; without it the policy decides."
 
+_DRAIN = "Show what a drain of the node would do, in place of a plan: which pods go where and when, what cannot go, what it costs."
 _URL = "The scheduler to ask, such as https://127.0.0.1:10259, the other end of kubectl port-forward."
 _TOKEN = "File with the bearer token to show it. Default: the token of the kubeconfig."  # noqa: S105
 _AUTHORITIES = "File with the authorities of its certificate, which is not checked on this machine without one."
@@ -70,6 +73,7 @@ _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
 _Steering = Annotated[SteeringMode | None, Parameter(metavar="HOW", help=_STEER)]
+_Drain = Annotated[bool, Parameter(negative=(), show_default=False, help=_DRAIN)]
 
 
 @app.command(usage="restow explain pod NAMESPACE/NAME [OPTIONS]", help_epilogue=_POD, sort_key=1)
@@ -110,6 +114,7 @@ def node(
     name: _Node,
     /,
     *,
+    drain: _Drain = False,
     filename: Filename = None,
     policy_config_file: PolicyConfigFile = None,
     output: TableOrJson = "table",
@@ -125,7 +130,7 @@ def node(
     """Show what a plan does to a node.
 
     Shows how full the node is, how each strategy classifies it, which pods leave and arrive, and why other candidates
-    on it are refused.
+    on it are refused. With --drain it shows what kubectl drain would do to the node's pods.
     """
     from restow.application.clusters import ClusterSource
     from restow.application.planning import PlanRequest, explained_node
@@ -133,9 +138,34 @@ def node(
     from restow.reporting.explain_table import node_sections
 
     where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    if drain:
+        _check_without_policy(policy_config_file, placement, steering)
+        _print_drain(where, name, scheduler_config, now, output)
+        return
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
     explanation = explained_node(request, name, feedback)
     _print(explanation, lambda width: node_sections(explanation, width), output, feedback, verbose)
+
+
+def _check_without_policy(*given: object) -> None:
+    """A drain asks no policy."""
+    from restow.errors import InputError
+
+    if any(each is not None for each in given):
+        raise InputError("--drain asks no policy: leave --policy-config-file, --placement and --steering out")
+
+
+def _print_drain(where: ClusterSource, node: str, configuration: str | None, now: str | None, output: str) -> None:
+    from restow.application.draining import DrainRequest, drained
+    from restow.reporting.drain_table import drain_sections
+    from restow.reporting.terminal import console, print_sections
+
+    found = drained(DrainRequest(where, node, configuration, now), Terminal())
+    if output == "json":
+        write_json(found)
+        return
+    page = console()
+    print_sections(drain_sections(found, page.width), page)
 
 
 def _print(

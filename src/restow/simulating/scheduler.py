@@ -114,6 +114,8 @@ class SchedulerActor:
         self.queue = self._cycle.queue
         #: The pods that it did not know a node for, each once.
         self.unknown: dict[str, UnknownPlacement] = {}
+        #: By pod, what the last attempt said that found no node.
+        self.messages: dict[Key, str] = {}
         #: Each pod as it was last.
         self._pods: dict[Key, PodSnapshot] = {}
         self._is_working = False
@@ -193,6 +195,7 @@ class SchedulerActor:
     def _put_back(self, action: MarkUnschedulable) -> None:
         """Queue a pod again, say why it has no node, and preempt its victims."""
         pod = action.queued.pod
+        self.messages[pod.namespace, pod.name] = action.message
         if action.is_unknown:
             why = UnknownPlacement(self._clock.now, (pod.namespace, pod.name), action.message)
             self.unknown.setdefault(pod.uid, why)
