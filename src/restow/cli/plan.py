@@ -24,6 +24,7 @@ from restow.cli.terminal import DONE, FAILED, Terminal, write, write_result
 from restow.policies.codes import Placement, SteeringMode
 
 if TYPE_CHECKING:
+    from restow.application.filtering import PlanFilter
     from restow.application.goals import GoalRequest
     from restow.application.planning import PlanRequest
 
@@ -38,6 +39,7 @@ _CURVE_FORMS: Final = ("table", "json", "html")
 _EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml
   restow plan --context staging --policy-config-file policy.yaml -o wide
+  restow plan -f cluster.json -n shop --strategy RemoveDuplicates -o wide
   restow plan -f cluster.json --policy-config-file policy.yaml
   restow plan -f cluster.json.gz -f usage.json -o wide
   restow plan -f cluster.json --steering nominate
@@ -79,6 +81,7 @@ _CURVE = (
     "With --goal: what more moves are worth. Plans with several budgets up to --budget, or to all moves that are worth it, as "
     "table, json or html."
 )
+_IN = "Show only pods of this namespace. The plan is made as a whole; so with the next four options, in table and wide."
 _STATUS = "Exit with status 3 if the plan has moves."
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
@@ -122,6 +125,13 @@ _Limit = Annotated[
         metavar="N", validator=validators.Number(gte=0), help=f"Evict at most N pods per node (0: no limit), {_OLD}"
     ),
 ]
+_Namespace = Annotated[str | None, Parameter(name=["-n", "--namespace"], metavar="NAME", help=_IN)]
+_Strategy = Annotated[str | None, Parameter(metavar="NAME", help="Show only what this strategy wants.")]
+_Node = Annotated[
+    str | None, Parameter(metavar="NAME", help="Show only what leaves this node, comes to it or stays on it.")
+]
+_Workload = Annotated[str | None, Parameter(metavar="KIND/NAME", help="Show only the pods of this workload.")]
+_Most = Annotated[int | None, Parameter(metavar="N", validator=validators.Number(gte=0), help="Show at most N moves.")]
 _ExitCode = Annotated[bool, Parameter(negative=(), show_default=False, help=_STATUS)]
 _LocalStorage = Annotated[bool, Parameter(show_default=False, help=f"Also evict pods with local storage, {_OLD}")]
 
@@ -139,6 +149,11 @@ def plan(
     curve: _Curve = False,
     kubedescheduler: _KubeDescheduler = None,
     output: _Output = "table",
+    namespace: _Namespace = None,
+    strategy: _Strategy = None,
+    node: _Node = None,
+    workload: _Workload = None,
+    limit: _Most = None,
     placement: _Placement = None,
     steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
@@ -174,6 +189,7 @@ def plan(
     if the plan has moves.
     """
     from restow.application.clusters import ClusterSource
+    from restow.application.filtering import PlanFilter
     from restow.application.goals import GoalRequest, policy_or_goal
     from restow.application.planning import PlanRequest
     from restow.policies.fallbacks import Fallbacks
@@ -191,7 +207,8 @@ def plan(
     )
     if curve:
         return _print_curve(request, asked, output)
-    return _print(request, output, timings=timings, verbosity=verbose, exit_code=exit_code)
+    part = PlanFilter(namespace, strategy, node, workload, limit)
+    return _print(request, output, part, timings=timings, verbosity=verbose, exit_code=exit_code)
 
 
 def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
@@ -205,15 +222,20 @@ def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
     return 0
 
 
-def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int, exit_code: bool) -> int:
+def _print(
+    request: PlanRequest, output: str, part: PlanFilter, *, timings: bool, verbosity: int, exit_code: bool
+) -> int:
     """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for moves if that is asked for."""
+    from restow.application.filtering import part_of
     from restow.application.planning import make, steering_note, with_timings
     from restow.application.policies import policy_view
     from restow.proving.planning import moved_requests, node_loads
     from restow.reporting.forms import Report, form_named
 
+    _check_form(output, part)
     write_as, feedback = form_named(output), Terminal()
-    planned = make(request, feedback)
+    whole = make(request, feedback)
+    planned = part_of(whole, part)
     plan, notes, origin = planned.plan, planned.notes, planned.cluster.origin
     if timings:
         plan = with_timings(plan, feedback)
@@ -229,4 +251,14 @@ def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int, 
     write(write_as(Report(plan, loads, origin, policy_view(planned.context.policy), notes, requests)))
     if plan.problems:
         return FAILED
-    return MOVES if exit_code and plan.moves else DONE
+    return MOVES if exit_code and whole.plan.moves else DONE
+
+
+def _check_form(output: str, part: PlanFilter) -> None:
+    """A part of a plan is for people; programs and ``restow apply`` get the whole."""
+    from restow.errors import InputError
+
+    if part and output not in _ON_A_TERMINAL:
+        raise InputError(
+            f"-o {output} has the whole plan: -n, --strategy, --node, --workload and --limit are for table and wide"
+        )
