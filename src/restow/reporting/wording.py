@@ -8,6 +8,8 @@ from restow.plain_text import printable
 from restow.policies.codes import ReplacementMode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from restow.descheduling.plan import Move
 
 _RESOURCES_FIRST: Final = ("cpu", "memory")
@@ -53,3 +55,13 @@ def with_caveat(move: Move) -> str:
 def why(plugin: str, reason: str) -> str:
     """Return the strategy and its reason in one line."""
     return printable(f"{plugin}: {reason}" if reason else plugin)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Return the last parts of paths, as many as tell all of them apart: ``a/policy.yaml`` and ``b/policy.yaml``."""
+    parts = [path.split("/") for path in paths]
+    for count in range(1, max(map(len, parts))):
+        short = ["/".join(each[-count:]) for each in parts]
+        if len(set(short)) == len(set(paths)):
+            return short
+    return list(paths)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from restow.reporting.comparison_result import NUMBERS, ComparedNumber
+from restow.reporting.comparison_result import NUMBERS, ComparedNumber, phrase_of
 from restow.reporting.comparison_table import HOW, context_of, difference_of, half_of, verdict_of
 from restow.reporting.html.elements import (
     EMPTY,
@@ -23,13 +22,26 @@ from restow.reporting.html.elements import (
 )
 from restow.reporting.html.simulation import STYLES
 from restow.reporting.simulation_wording import time_text
-from restow.reporting.wording import counted
+from restow.reporting.wording import counted, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.reporting.comparison_result import ComparedPolicy, Comparison
 
+#: Fields of ``Future``; what counts most for a verdict comes first: what is promised and available, then what moves, then balance.
+_RANKS: Final = (
+    "failed",
+    "below_seconds",
+    "pending_pod_seconds",
+    "in_vain",
+    "moved_again",
+    "cpu_spread",
+    "memory_spread",
+    "nodes_in_use",
+    "evictions",
+    "quiet_after_seconds",
+)
 #: Pixels of a policy's row in a picture, and percent of its width that dots keep from its edges.
 _ROW: Final = 22
 _EDGE: Final = 2
@@ -58,13 +70,20 @@ def render_comparison(result: Comparison) -> str:
 
 
 def _headline(result: Comparison) -> str:
+    """The judgement about two policies: by the difference that counts most, and what stands against it."""
     futures = counted(len(result.metadata.seeds), "future")
     if len(result.policies) > 2:
         return f"{len(result.policies)} policies in {futures}"
     first, other = result.policies
-    verdicts = Counter(each.verdict for each in result.differences)
-    note = f"{counted(verdicts['better'], 'number')} better, {verdicts['worse']:,} worse"
-    return f"{other.policy} against {first.policy} in {futures}: {note}"
+    names = [name.removesuffix(".yaml") for name in short_names([first.policy, other.policy])]
+    clear = {each.number: each.verdict for each in result.differences if each.verdict in ("better", "worse")}
+    ranked = sorted((each for each in NUMBERS if each.name in clear), key=lambda each: _RANKS.index(each.column.field))
+    if not ranked:
+        return f"{names[1]} makes no clear difference to {names[0]} in {futures}"
+    verdict = clear[ranked[0].name]
+    against = [each for each in ranked if clear[each.name] != verdict][:1]
+    phrases = [phrase_of(each, other, first, clear[each.name]) for each in (ranked[0], *against)]
+    return f"{names[1]} is {verdict} than {names[0]}: {', but '.join(phrases)}"
 
 
 def _numbers(result: Comparison) -> Markup:
