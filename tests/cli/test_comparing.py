@@ -104,13 +104,15 @@ def test_ctrl_c_ends_all_processes_at_once(compared, tmp_path):
     """The terminal stays open as long as one of them lives."""
     terminal, end = pty.openpty()
     arguments = ["simulate", "-f", "drained.yaml", *COMPARE, "--for", "9000h"]
-    process = spawned(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=end, env={"TERM": "xterm"})
+    streams = {"stdout": subprocess.PIPE, "stderr": end}
+    process = spawned(arguments, cwd=tmp_path, env={"TERM": "xterm"}, start_new_session=True, **streams)
     os.close(end)
     seen = b""
     while b"simulated in" not in seen:
         seen += os.read(terminal, 1024)
 
-    process.send_signal(signal.SIGINT)
+    # As a terminal does it: to all processes of the command.
+    os.killpg(process.pid, signal.SIGINT)
 
     assert process.communicate(timeout=30)[0] == b""
     assert process.returncode == 130

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
@@ -82,6 +83,8 @@ def _start(count: int) -> dict[Connection, BaseProcess]:
     """Start processes; returns them by the pipes on which they wait for work."""
     # A process that is forked would have locks that other threads of this one hold.
     context = multiprocessing.get_context("spawn")
+    # The first start of a process would start this one too, and let signals pass again.
+    resource_tracker.ensure_running()
     workers: dict[Connection, BaseProcess] = {}
     with _deaf_children():
         for _ in range(count):
