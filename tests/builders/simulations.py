@@ -20,7 +20,7 @@ from restow.reporting.simulation_document import (
     WorkloadTotals,
 )
 
-METADATA = SimulationMetadata("node.yaml", "A node comes and goes", "policy.yaml", "prove", "", 3600, 7, "")
+METADATA = SimulationMetadata("node.yaml", "A node comes and goes", "policy.yaml", "prove", "", 3600, 7, "", 2.0)
 SUMMARY = SimulationSummary(3, 9, 5, 1, 4, 12.5, 40, 3, 0.1, 0.1, 1830, 1, 1, 1)
 SAMPLES = SampledNumbers(600, (0, 4, 1, 0, 0, 0, 0), (3, 3, 2, 2, 3, 3, 3), *2 * [(0.0, 0.1, 0.2, 0.3, 0.2, 0.1, 0.1)])
 CALM = SimulationResult(METADATA, SUMMARY, (), (), (), (), (), (), SAMPLES, (), ())

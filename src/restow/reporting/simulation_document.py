@@ -21,6 +21,8 @@ class SimulationMetadata(Struct, frozen=True, rename="camel"):
     seconds: float
     seed: int
     restow_version: str
+    #: How long a pod takes from its binding until it is ready, unless its annotations say something else.
+    ready_after_seconds: float = 0.0
 
 
 class InputFile(Struct, frozen=True, rename="camel"):

@@ -98,6 +98,7 @@ def _metadata(scenario: Scenario, finished: Finished, names: RunNames) -> Simula
         seconds=_seconds(finished.duration),
         seed=scenario.seed,
         restow_version=restow.__version__,
+        ready_after_seconds=_seconds(scenario.kubelets.pull + scenario.kubelets.start + scenario.kubelets.ready),
     )
 
 

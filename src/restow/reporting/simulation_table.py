@@ -16,6 +16,7 @@ from restow.reporting.simulation_wording import (
     LEAST_SPREAD,
     MARKS,
     TableColumn,
+    assumed,
     courses,
     happenings,
     quiet_text,
@@ -124,6 +125,7 @@ def _header(result: SimulationResult, width: int) -> Iterator[Text]:
         yield from labelled("policy", [printable(metadata.policy), f"placement: {metadata.placement}"], width)
     holds = f"{counted(summary.nodes, 'node')}, {counted(summary.pods, 'pod')} at the end"
     yield from labelled("cluster", [holds, quiet_text(summary.quiet_after_seconds)], width)
+    yield from labelled("assumes", [assumed(metadata)], width)
 
 
 def _timeline(result: SimulationResult, width: int) -> Iterator[Text]:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
-    from restow.reporting.simulation_document import ExpectationResult, MadeEviction, SimulationResult
+    from restow.reporting.simulation_document import (
+        ExpectationResult,
+        MadeEviction,
+        SimulationMetadata,
+        SimulationResult,
+    )
 
 
 #: Of objects that a verdict counts, and of workloads that one line about evictions names.
@@ -31,6 +36,13 @@ _MOST_OBJECTS, _MOST_NAMED = 3, 3
 def time_text(seconds: float) -> str:
     """A time of the run: ``1h10m``, ``0.3s``."""
     return short_duration(round(seconds)) if seconds >= 1 or not seconds else f"{seconds:.1g}s"
+
+
+def assumed(metadata: SimulationMetadata) -> str:
+    """What no cluster says, and every time in a result rests on."""
+    return (
+        f"pods are ready {time_text(metadata.ready_after_seconds)} after they get a node, unless annotations say else"
+    )
 
 
 def short_name(workload: str) -> str:

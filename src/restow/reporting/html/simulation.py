@@ -27,6 +27,7 @@ from restow.reporting.simulation_wording import (
     EVICTED_BY,
     MARKS,
     TableColumn,
+    assumed,
     happenings,
     moved_again,
     quiet_text,
@@ -227,6 +228,7 @@ def _versions(result: SimulationResult) -> Markup:
         "policy": metadata.policy or "no descheduler",
         "virtual time": f"{time_text(metadata.seconds)} from {metadata.begins}",
         "seed": str(metadata.seed),
+        "assumes": assumed(metadata),
         "document": f"{result.kind} {result.api_version}",
     }
     return section("versions", "Versions", facts(known))
