@@ -14,7 +14,10 @@ INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m p
 # What make bench passes on; python -m tests.bench PART --help says which of these a part takes.
 MEASURED = $(if $(SIZE),--size $(SIZE)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(TABLE),--table $(TABLE)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 
-.PHONY: demo test fuzz check fix docs bench oracle e2e faults again changelog requirements clean
+.PHONY: demo test fuzz check fix docs bench oracle e2e faults again changelog requirements clean help
+
+help:                                   ## This list.
+	@sed -n 's/^\([a-z][a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)

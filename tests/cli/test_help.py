@@ -65,6 +65,8 @@ def test_every_command_has_examples(restow, page):
                 "pressure",
                 "operator",
                 "simulate",
+                "help",
+                "version",
                 "completion",
             ],
         ),

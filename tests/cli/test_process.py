@@ -38,6 +38,7 @@ def test_both_names_are_the_same_program_and_a_third_is_one_command_of_it():
     assert project["project"]["scripts"] == {
         "restow": "restow.cli.main:main",
         "kubectl-restow": "restow.cli.main:main",
+        "kubectl_complete-restow": "restow.cli.kubectl_completion:main",
         "restow-descheduler": "restow.cli.descheduler:main",
     }
 

@@ -13,7 +13,7 @@ from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, Unkno
 
 import restow
 from restow.cli.help_pages import PlainPages
-from restow.cli.options import FlagError, NotAPathError
+from restow.cli.options import FlagError, NotAPathError, TableOrJson
 from restow.errors import InputError
 
 _HELP = """A Kubernetes descheduler that shows where every pod will land, and why, before it evicts any.
@@ -52,6 +52,35 @@ _COMMANDS: Final = (
 )
 for _name in _COMMANDS:
     app.command(f"restow.cli.{_name}:app", name=_name)
+
+_HELP_OF: Final = """Examples:
+  restow help plan
+  restow help explain node
+"""
+_VERSION: Final = """Examples:
+  restow version
+  restow version -o json
+"""
+
+
+@app.command(name="help", help_epilogue=_HELP_OF, help_formatter=PlainPages(), sort_key=97)
+def help_(*command: Annotated[str, Parameter(help="A command, such as plan or explain node.")]) -> int:
+    """Show the help of a command."""
+    return call([*command, "--help"])
+
+
+@app.command(help_epilogue=_VERSION, help_formatter=PlainPages(), sort_key=98)
+def version(*, output: TableOrJson = "table") -> None:
+    """Show restow's version, and the versions whose rules it follows."""
+    from restow.application.versions import Versions
+    from restow.cli.terminal import write_json
+
+    found = Versions()
+    if output == "json":
+        write_json(found)
+        return
+    sys.stdout.write("".join(f"{line}\n" for line in found.lines()))
+
 
 _COMPLETION: Final = """Examples:
   source <(restow completion bash)

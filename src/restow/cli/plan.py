@@ -64,8 +64,8 @@ _HOW = (
     "replacement; upstream decides as the Kubernetes Descheduler does."
 )
 _STEER = (
-    "nominate plans as with replacements that are brought to the node that the plan chooses; fence and prefer as with a "
-    "taint on the nodes where they must not land; none as the scheduler places them. Without it the policy decides, and "
+    "nominate: assume that restow sends each replacement to its planned node; fence and prefer: that it taints the "
+    "nodes where replacements must not land; none: that the scheduler is left alone. Without it the policy decides, and "
     "where that says auto, none."
 )
 _KUBE = "KubeDescheduler (operator.openshift.io/v1), or - for standard input: plan as its operator would, in place of a policy."

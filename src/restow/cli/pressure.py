@@ -39,7 +39,7 @@ _RULES_HELP = "Rule file: the queries and their thresholds."
 _CERTIFICATE_HELP = "Our own certificate, for a https:// Prometheus that asks for one."
 _HEADER_HELP = "A header for Prometheus, such as 'X-Scope-OrgID: team-a'. Repeatable."
 _LABEL_HELP = "Label of a node under pressure; a taint has the same key and value."
-_SHARE_HELP = "Share of all nodes that one rule may mark; one that would mark more marks none."
+_SHARE_HELP = "Share of all nodes that one rule may mark; a rule above this share marks no node."
 _KUBECONFIG_HELP = "Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config or the pod's service account."
 
 Rules = Annotated[str, PATHS, Parameter(name=["-r", "--rules"], metavar="FILE", help=_RULES_HELP)]

@@ -60,7 +60,7 @@ _UNTIL = (
     "after --for, or else 24h."
 )
 _NOW = "When the virtual time begins, such as 2026-11-21T00:00:00Z. Default: as the scenario says, or now."
-_SEED = "What is random follows from it. Default: the scenario's, or 1."
+_SEED = "Seed for all random choices. Default: the scenario's, or 1."
 _COMPARE = (
     "Compare two policies or more: run each in the same futures, on all cores, and say which is better in what. The first "
     "is the one that the others are held against."

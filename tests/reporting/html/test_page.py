@@ -175,7 +175,7 @@ def test_how_sure_each_move_is_and_which_node_is_how_probable() -> None:
     for meaning in (
         "Steered: the replacement is nominated",
         "Gain likely: the pod probably lands",
-        "In vain: if it lands there",
+        "In vain: landing there",
     ):
         assert meaning in found.text
 

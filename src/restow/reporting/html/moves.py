@@ -82,7 +82,7 @@ def _reading(plan: PlanDocument) -> Markup:
     sentences = [meaning for kind, meaning in _TARGETS.items() if kind in targets]
     sentences += [meaning for kind, meaning in _GAINS.items() if kind in gains]
     if any(each.in_vain for each in plan.moves):
-        sentences.append("In vain: if it lands there, the move has gained nothing.")
+        sentences.append("In vain: landing there gains nothing.")
     return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
 
 

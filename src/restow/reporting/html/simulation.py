@@ -131,7 +131,7 @@ def _attention(result: SimulationResult) -> Markup:
 
 
 def _run(result: SimulationResult, axis: Axis) -> Markup:
-    marks = "Dashed lines are what the scenario had happen. " if axis.marks else ""
+    marks = "Dashed lines mark scenario events. " if axis.marks else ""
     reading = f"{marks}A number every {time_text(result.samples.every_seconds)}; point at a moment to read it."
     return section(
         "run", "The run", tag("p", text(reading), class_="dim"), *run_charts(result, axis), numbers_table(result)
