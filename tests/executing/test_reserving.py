@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET, structs
 
+from client.double import Answer, a_double, a_status, an_answer, an_api
 from client.double import Double as Server
-from client.double import a_double, a_status, an_answer, an_api
 from executing.double import Double, a_pod, a_task, an_execution, endings, outcomes
 from executing.steered import Gatekeeper, steered
+from restow.cluster.pod_values import PodNow
 from restow.executing.reserving import LABEL, PRIORITY, Reserving, delete_all
 from restow.executing.steering import Steering
 from restow.executing.task import Task
@@ -45,6 +47,21 @@ SPEC: dict[str, Any] = {
         },
     ],
 }
+
+
+class Slow(Gatekeeper):
+    """Takes a minute to withdraw, which a plan that is over does not wait for the first time."""
+
+    begun = withdrawn = 0
+
+    async def nominate(self, task: Task, pod: PodNow) -> None:
+        self._nominated[pod.name] = str(task.move.target)
+        self.let_go(pod.name)
+
+    async def withdraw(self, task: Task) -> None:
+        self.begun += 1
+        await asyncio.sleep(60)
+        self.withdrawn += 1
 
 
 def reserved(task: Task, *, evicts_instead: bool = False) -> Task:
@@ -139,6 +156,38 @@ async def test_what_cannot_be_deleted_is_told_and_deleted_later() -> None:
     assert len(said) == 1
     assert "kube-system/restow-holds-uid-web-0 holds a place that nobody needs any more" in said[0]
     assert asked(server)[1:] == [("DELETE", PLACE)] * 3
+
+
+async def test_a_deletion_that_is_cancelled_is_made_later() -> None:
+    """A plan that is over cancels what it waits for; the place must not stay held."""
+    async with a_server() as server, reserving(server) as places:
+        await places.hold(a_move())
+        server._answers["DELETE", PLACE][:] = [Answer((30.0, b"{}")), OK]
+        giving_up = asyncio.create_task(places.give_up(a_move()))
+        await asyncio.sleep(1)
+        giving_up.cancel()
+        await places.repair()
+        await places.repair()
+    assert asked(server)[1:] == [("DELETE", PLACE)] * 2
+
+
+async def test_a_look_that_failed_is_repeated_before_the_next_cycle() -> None:
+    async with a_server() as server, reserving(server) as places:
+        left = an_answer({"items": [{"metadata": {"name": "restow-holds-uid-web-0"}}]})
+        server.answers("GET", PLACES, a_status(400, "BadRequest", "no"), left)
+        await places.repair()
+        await places.clean()
+        await places.repair()
+        await places.repair()
+    assert asked(server) == [("DELETE", PLACE)]
+
+
+async def test_what_is_cancelled_at_the_end_of_a_plan_is_withdrawn_all_the_same() -> None:
+    move = a_move()
+    double = Double.of([move])
+    gatekeeper = Slow(double)
+    await outcomes(an_execution(double, steering=gatekeeper), [move])
+    assert gatekeeper.begun > gatekeeper.withdrawn == 1
 
 
 async def test_what_others_have_left_is_looked_for_once_and_again_after_failures() -> None:

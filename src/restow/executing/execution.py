@@ -201,9 +201,10 @@ class _Run:
                 await self._await_no_more(self._open.get(task.number, task))
 
     async def _await_no_more(self, task: Task) -> None:
-        self._open.pop(task.number, None)
+        """Take the task out of what is open; what is cancelled on the way stays open, and is done at the end."""
         if task.is_steered:
             await self._with.steering.withdraw(task)
+        self._open.pop(task.number, None)
 
     async def _carry(self, task: Task) -> None:
         unsure = task.number in self._unsure

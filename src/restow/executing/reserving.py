@@ -68,10 +68,10 @@ class Reserving:
     warn: Callable[[str], None]
     #: The names of the placeholders that are held, by the number of the task.
     _held: dict[int, str] = field(default_factory=dict, init=False)
-    #: The names of those that could not be deleted.
+    #: The names of those that are to be deleted, and are not yet.
     _left: set[str] = field(default_factory=set, init=False)
-    #: Whether placeholders of others were looked for.
-    _is_clean: bool = field(default=False, init=False)
+    #: Whether placeholders of others were looked for; None: not tried yet.
+    _is_clean: bool | None = field(default=None, init=False)
 
     async def hold(self, task: Task) -> str | None:
         """Hold the place of a task's replacement; return why that fails, and then nothing is held."""
@@ -93,14 +93,17 @@ class Reserving:
         return f"its place on {task.move.target} cannot be held: {problem}"
 
     async def give_up(self, task: Task) -> None:
-        """Delete the placeholder of a task, if there is one. Failures are warnings: ``repair`` tries again."""
+        """Delete the placeholder of a task, if there is one. Failures are warnings: ``repair`` tries again.
+
+        It does so after a cancellation, too: a plan that is over cancels what it is waiting for.
+        """
         name = self._held.pop(task.number, None)
         if name is None:
             return
+        self._left.add(name)
         try:
             await self._delete(name)
         except ClientError as error:
-            self._left.add(name)
             self.warn(f"pod {self.namespace}/{name} holds a place that nobody needs any more: {error}")
 
     async def repair(self) -> None:
@@ -108,7 +111,8 @@ class Reserving:
         for name in sorted(self._left):
             with suppress(ClientError):
                 await self._delete(name)
-                self._left.discard(name)
+        if self._is_clean is False:
+            await self.clean()
 
     async def clean(self) -> None:
         """Delete the placeholders that another process has left. Looks once, and again after failures.
@@ -117,6 +121,7 @@ class Reserving:
         """
         if self._is_clean:
             return
+        self._is_clean = False
         try:
             await delete_all(self.api, self.namespace)
         except Forbidden:
@@ -152,6 +157,7 @@ class Reserving:
     async def _delete(self, name: str) -> None:
         with suppress(NotFound):
             await objects.delete(self.api, _PODS, self.namespace, name)
+        self._left.discard(name)
 
 
 async def delete_all(api: Api, namespace: str) -> list[str]:
