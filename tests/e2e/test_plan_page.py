@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -77,3 +79,11 @@ async def test_the_filter_searches_all_moves_and_pages_go_on(tab: Page, tmp_path
     await tab.evaluate(f"{{ {search.format('-00899')} }}")
     assert await tab.evaluate("document.getElementById('move-count').textContent") == "1 of 900"
     assert await tab.evaluate("document.querySelectorAll('.fold[open]').length") == 1
+
+
+@pytest.mark.parametrize("nodes", [36, 300])
+async def test_on_paper_it_is_a_summary(nodes: int, tab: Page, tmp_path: Path) -> None:
+    """A thousand moves and refusals are no hundred pages."""
+    await tab.open(written(large_report(nodes=nodes, moves=1000, refusals=1000), tmp_path), 1200)
+    printed = base64.b64decode((await tab.call("Page.printToPDF"))["data"])
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3

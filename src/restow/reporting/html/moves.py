@@ -34,8 +34,6 @@ _GAINS: Final = {
 }
 
 _MOST_ROWS: Final = 500
-#: Groups of up to this size print opened.
-_SHORT: Final = 50
 
 
 def moves(plan: PlanDocument) -> Markup:
@@ -157,8 +155,7 @@ def _group(group: RefusalGroup) -> Markup:
         tag("span", text(group.code), class_="code"),
         tag("span", text(group.example), class_="message"),
     )
-    short = "short" if len(group.refusals) <= _SHORT else None
-    return tag("details", summary, _refusals_left_out(group), _pods(group), class_=short)
+    return tag("details", summary, _refusals_left_out(group), _pods(group))
 
 
 def _refusals_left_out(group: RefusalGroup) -> Markup:
