@@ -60,6 +60,7 @@ def test_every_command_has_examples(restow, page):
                 "run",
                 "scheduler",
                 "snapshot",
+                "top",
                 "release",
                 "generate",
                 "pressure",

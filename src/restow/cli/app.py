@@ -44,6 +44,7 @@ _COMMANDS: Final = (
     "run",
     "scheduler",
     "snapshot",
+    "top",
     "pressure",
     "release",
     "generate",
