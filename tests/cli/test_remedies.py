@@ -69,6 +69,14 @@ def test_a_number_that_cannot_be_is_told_what_it_must_be(restow: Any, field: str
     assert said in ran.out
 
 
+@pytest.mark.parametrize(("written", "seconds"), [("1d", 86400), ("90m", 5400), ("2h", 7200), ("30s", 30)])
+def test_a_time_in_a_field_of_seconds_is_told_in_seconds(restow: Any, written: str, seconds: int) -> None:
+    policy = strategy_policy("PodLifeTime", {"maxPodLifeTimeSeconds": written})
+    ran = restow("policy", "validate", "-", stdin=as_yaml(policy))
+    assert ran.status == 2
+    assert ran.out.rstrip().endswith(f"; write {seconds}")
+
+
 def test_a_percentage_of_a_resource_is_a_number(restow: Any) -> None:
     args = {"thresholds": {"cpu": "20%"}, "targetThresholds": {"cpu": 50}}
     ran = restow("policy", "validate", "-", stdin=as_yaml(strategy_policy("LowNodeUtilization", args)))

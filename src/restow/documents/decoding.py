@@ -7,6 +7,7 @@ judged: some programs ignore them, others refuse them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
@@ -22,6 +23,9 @@ from restow.kube.excerpts import did_you_mean, excerpt
 S = TypeVar("S", bound=Struct)
 
 _A_DURATION: Final = "must be a duration such as 1h30m"
+#: How people write a time, and how many seconds each unit has.
+_TIME: Final = re.compile(r"(\d{1,9})([smhd])")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(slots=True, frozen=True)
@@ -137,11 +141,19 @@ class _Walk:
         try:
             return parse_duration(data)
         except ValueError as error:
-            self.errors.append(Issue((*self.base, *place.path), f"{_A_DURATION} ({error})"))
+            days = _TIME.fullmatch(data)
+            hint = f"write {24 * int(days[1])}h" if days and days[2] == "d" else ""
+            self.errors.append(Issue((*self.base, *place.path), f"{_A_DURATION} ({error})", hint=hint))
             return 0
 
     def _misfit(self, shape: Shape, data: Any, place: DecodingPath) -> None:
         quoted = f" ({self.quote(shape, data, place)})" if self.quote and not words_of(shape) else ""
         slip = did_you_mean(data, words_of(shape)) if isinstance(data, str) else ""
-        hint = slip or remedy(shape, data)
+        hint = slip or _in_seconds(place.path[-1] if place.path else "", data) or remedy(shape, data)
         self.errors.append(Issue((*self.base, *place.path), f"{misfit(shape, data)}{quoted}", hint=hint))
+
+
+def _in_seconds(field: str | int, data: Any) -> str:
+    """``write 86400`` for ``1d`` in a field of seconds."""
+    time = _TIME.fullmatch(data) if isinstance(data, str) and str(field).endswith("Seconds") else None
+    return f"write {int(time[1]) * _SECONDS[time[2]]}" if time else ""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from restow.reporting.top_result import ClusterNow, MovingPod, NodeNow
 
 _MOST_MOVING: Final = 8
-#: Lines that are no rows: the headline, the balance, an empty line and heads for each table, and what is left out.
-_OTHERS: Final = 8
+#: Lines that are no rows: the headline, the balance, an empty line, the heads, and what is left out, with one to spare.
+_OTHERS: Final = 6
 _FEWEST: Final = 5
 _FULL, _EMPTY = "█", "░"
 _SHARE: Final = 6
