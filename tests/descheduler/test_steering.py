@@ -329,6 +329,23 @@ async def test_at_the_end_no_entry_is_left_and_nothing_waits() -> None:
     assert gates.released == 2
 
 
+async def test_a_place_that_is_still_held_at_the_end_is_given_back() -> None:
+    """Its placeholder could not be deleted, and no next leader may come for long."""
+    place, moving = "/api/v1/namespaces/kube-system/pods", "/api/v1/namespaces/default/pods/web-0"
+    task = steered(a_task("web-0", candidates=["t"]))
+    async with a_double() as double:
+        offers(double)
+        double.answers("GET", moving, an_answer({"spec": {"containers": []}}))
+        double.answers("POST", place, OK)
+        double.answers("GET", f"{place}/restow-holds-uid-web-0", an_answer({"spec": {"nodeName": "t"}}))
+        double.answers("DELETE", f"{place}/restow-holds-uid-web-0", a_status(403, "Forbidden"), OK)
+        async with an_offer(double, Heard()) as offer:
+            await offer.now(a_policy())
+            assert await offer.steering.reserve(task) is None
+            await offer.steering.withdraw(task)
+        assert [each.method for each in double.asked].count("DELETE") == 2
+
+
 async def test_a_pod_that_comes_while_all_is_let_go_does_not_stay_gated() -> None:
     """It was created before the API server knew that nothing is awaited any more."""
     gates = Gates([])

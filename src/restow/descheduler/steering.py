@@ -102,12 +102,12 @@ async def _repair(found: Steering) -> None:
 
 
 async def _leave(found: Steering, keeper: Releasing, log: Log) -> None:
-    """Release all gated pods; the caller limits the time.
+    """Release all gated pods, and give back places that are still held; the caller limits the time.
 
     A replacement can appear after restow stopped waiting for it, and be gated before the API server sees the empty
     ConfigMap. The watch may be late, so list the pods of the namespaces where restow stopped waiting recently.
     """
-    await asyncio.gather(_cleared(found, log), keeper.let_all_go())
+    await asyncio.gather(_cleared(found, log), keeper.let_all_go(), found.free_places())
     await asyncio.sleep(PAUSE)
     await keeper.let_all_go()
     while namespaces := found.given_up(_RECENTLY):

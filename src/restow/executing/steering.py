@@ -290,6 +290,10 @@ class Steering:
         """Retry what failed before; it stays pending if it fails again."""
         if self._changed:
             await self._catch_up()
+        await self.free_places()
+
+    async def free_places(self) -> None:
+        """Give back the places that could not be given back before, as far as that is possible now."""
         await self._reserving.repair()
 
     async def clean(self) -> None:
