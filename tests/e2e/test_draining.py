@@ -54,9 +54,9 @@ def forecast(plane: ControlPlane, namespace: str) -> NodeDrain:
 
 def test_a_real_drain_goes_as_it_was_told(plane: ControlPlane, namespace: str, forecast: NodeDrain) -> None:
     node = f"{namespace}-1"
-    flags = ("--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=25s")
+    flags = ("--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=40s")
     command = [str(binaries() / "kubectl"), f"--kubeconfig={plane.kubeconfig}", "drain", node, *flags]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
 
     assert ran.returncode != 0
     left = {f"{namespace}/{name_of(each)}": each for each in plane.admin.items("Pod", namespace)}
