@@ -59,6 +59,8 @@ LOSSES = (
     Loss("apps", "daemonsets"),
     Loss("apps", "controllerrevisions"),
     Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
+    # Of namespaces that are full; here none is.
+    Loss("", "resourcequotas"),
 )
 
 

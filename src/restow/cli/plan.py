@@ -175,7 +175,7 @@ def plan(
     command makes one; --raw also prints lists without objects, which show that there are none:
 
       (kubectl get -A -o json \
-      nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,pvc,pv,csinodes; \
+      nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,quota,pvc,pv,csinodes; \
       kubectl get --raw \
       /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
       kubectl get --raw /apis/apps/v1/controllerrevisions; \

@@ -72,7 +72,7 @@ def schedule(
     topology spread and namespace selectors need more:
 
       (kubectl get -A -o json \
-      nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,pvc,pv,csinodes; \
+      nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,quota,pvc,pv,csinodes; \
       kubectl get --raw \
       /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
       kubectl get --raw /apis/apps/v1/controllerrevisions; \

@@ -60,6 +60,7 @@ RESOURCES: Mapping[str, ApiResource] = dict(
         _row("Namespace", "namespaces", namespaced=False),
         _row("PriorityClass", "priorityclasses", namespaced=False),
         _row("PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
+        _row("ResourceQuota", "resourcequotas", namespaced=True),
         _row("ReplicaSet", "replicasets", namespaced=True),
         _row("Deployment", "deployments", namespaced=True),
         _row("ReplicationController", "replicationcontrollers", namespaced=True),
@@ -99,7 +100,6 @@ HORIZONTAL_POD_AUTOSCALERS = ApiResource(
     plural="horizontalpodautoscalers",
     namespaced=True,
 )
-RESOURCE_QUOTAS = ApiResource(kind="ResourceQuota", group="", version="v1", plural="resourcequotas", namespaced=True)
 #: Of Argo.
 ROLLOUTS = ApiResource(kind="Rollout", group="argoproj.io", version="v1alpha1", plural="rollouts", namespaced=True)
 VIRTUAL_MACHINE_INSTANCES = ApiResource(

@@ -156,6 +156,29 @@ def decode_requests(key: ResourcesKey) -> RequestParts:
     )
 
 
+def total_resources(key: ResourcesKey) -> tuple[dict[str, Quantity], dict[str, Quantity]]:
+    """Effective requests and limits of a pod, exact.
+
+    Limits are summed like requests; overhead is added to those that there are. Source: PodLimits, Kubernetes 1.36.
+    """
+    regular, init = _containers(key)
+    requests, pod_level = decode_requests(key), decode_requirements(key[2], "spec")
+    sidecars = [sidecar for _, sidecar in requests.init]
+    limits = _total(
+        RequestParts(
+            [each.limits or {} for each in regular],
+            list(zip([each.limits or {} for each in init], sidecars, strict=True)),
+            pod_level.limits or {},
+            {},
+        ),
+        {},
+        pod_level.limits or {},
+    )
+    overhead = parse_resources(requests.overhead)
+    with_overhead = {name: limit + overhead[name] if name in overhead else limit for name, limit in limits.items()}
+    return _total(requests, {}, requests.pod_level), with_overhead
+
+
 def on_node(parts: RequestParts) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """What a pod with these requests takes of its node, and what it counts for there when nodes are scored.
 

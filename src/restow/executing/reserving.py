@@ -25,8 +25,10 @@ from restow.client import objects
 from restow.client.errors import Conflict, Forbidden, NotFound, NotPermitted, missing_right
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Permit
+from restow.cluster.pod_parts import total_resources
+from restow.cluster.pod_reading import resources_key
 from restow.errors import ClientError
-from restow.executing.quotas import amounts_of
+from restow.executing.surged_workloads import decoded_spec
 from restow.executing.surroundings import elapsed
 from restow.executing.task import Task
 
@@ -178,7 +180,8 @@ def _name_of(task: Task) -> str:
 def _placeholder(task: Task, moving: Mapping[str, Any]) -> dict[str, Any]:
     """A pod that needs as much room as the one that moves, and goes where its replacement is to go."""
     metadata = {"name": _name_of(task), "labels": {LABEL: "true"}, "annotations": {_FOR: str(task.move.pod)}}
-    requests = {name: str(amount) for name, amount in amounts_of(moving, "requests").items()}
+    amounts, _ = total_resources(resources_key(decoded_spec(moving)))
+    requests = {name: str(amount) for name, amount in amounts.items()}
     there = {"key": "metadata.name", "operator": "In", "values": [task.move.target]}
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [there]}]}}
     spec = {

@@ -27,7 +27,6 @@ from restow.client.objects import ObjectRef, PatchKind
 from restow.client.resources import (
     ENDPOINT_SLICES,
     HORIZONTAL_POD_AUTOSCALERS,
-    RESOURCE_QUOTAS,
     RESOURCES,
     ROLLOUTS,
     ApiResource,
@@ -35,9 +34,10 @@ from restow.client.resources import (
 from restow.client.transport import Api, Permit
 from restow.errors import ClientError
 from restow.executing.argo_rollouts import reason_against_rollout
-from restow.executing.quotas import without_room
 from restow.executing.task import Task
+from restow.kube.objects import PodSpec, ResourceQuota
 from restow.workloads.controllers import DELETION_COST
+from restow.workloads.quotas import without_room
 
 #: The kinds whose number of replicas is raised. The last one is there only where Argo is.
 SURGED: Final = (RESOURCES["Deployment"], RESOURCES["ReplicaSet"], ROLLOUTS)
@@ -158,9 +158,15 @@ async def refuse_autoscaled(api: Api, kind: str, namespace: str, name: str) -> N
 
 async def refuse_without_quota(api: Api, namespace: str, pod: Mapping[str, Any]) -> None:
     """SurgeRefusedError if a ResourceQuota has no room for another pod like this one."""
-    found = await read(api, RESOURCE_QUOTAS, namespace, "")
-    if (why := without_room(found.get("items") or (), pod)) is not None:
+    found = await read(api, RESOURCES["ResourceQuota"], namespace, "")
+    quotas = (msgspec.convert(each, ResourceQuota) for each in found.get("items") or ())
+    if (why := without_room(quotas, decoded_spec(pod["spec"]))) is not None:
         raise SurgeRefusedError(why)
+
+
+def decoded_spec(spec: Mapping[str, Any]) -> PodSpec:
+    """The spec of a pod as rules read it."""
+    return msgspec.json.decode(msgspec.json.encode(spec), type=PodSpec)
 
 
 def autoscaled(autoscalers: Iterable[Mapping[str, Any]], kind: str, name: str) -> str | None:

@@ -22,6 +22,7 @@ _NAMES: Final = {
     "Job": "jobs",
     "Namespace": "ns",
     "PriorityClass": "pc",
+    "ResourceQuota": "quota",
     "PersistentVolumeClaim": "pvc",
     "PersistentVolume": "pv",
     "CSINode": "csinodes",

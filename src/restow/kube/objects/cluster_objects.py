@@ -1,4 +1,4 @@
-"""Node, Namespace, PriorityClass, PodDisruptionBudget, usage and topology of nodes, and migrations of KubeVirt."""
+"""Node, Namespace, PriorityClass, PodDisruptionBudget, ResourceQuota, usage and topology of nodes, migrations of KubeVirt."""
 
 from __future__ import annotations
 
@@ -139,6 +139,40 @@ class PodDisruptionBudget(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class ScopeRequirement(Struct, frozen=True, gc=False, rename="camel"):
+    """One of the ``matchExpressions`` of a quota's ``scopeSelector``."""
+
+    scope_name: str = ""
+    operator: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class ScopeSelector(Struct, frozen=True, gc=False, rename="camel"):
+    match_expressions: tuple[ScopeRequirement, ...] | None = None
+
+
+class ResourceQuotaSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Which pods a ResourceQuota counts; what it allows is read of its status, as admission does."""
+
+    scopes: tuple[str, ...] | None = None
+    scope_selector: ScopeSelector | None = None
+
+
+class ResourceQuotaStatus(Struct, frozen=True, gc=False):
+    """What a ResourceQuota allows, and what is used of it."""
+
+    hard: dict[str, WireQuantity] | None = None
+    used: dict[str, WireQuantity] | None = None
+
+
+class ResourceQuota(Struct, frozen=True, gc=False):
+    """A v1 ResourceQuota."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceQuotaSpec = ResourceQuotaSpec()
+    status: ResourceQuotaStatus = ResourceQuotaStatus()
 
 
 class MigrationSpec(Struct, frozen=True, gc=False, rename="camel"):

@@ -162,6 +162,7 @@ class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     scheduler_name: str | None = None
     host_network: bool | None = None
     termination_grace_period_seconds: Int64 | None = None
+    active_deadline_seconds: Int64 | None = None
 
 
 class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
