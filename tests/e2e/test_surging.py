@@ -146,30 +146,45 @@ def test_a_workload_with_an_autoscaler_is_not_surged(cluster: ControlPlane, tmp_
         assert (nodes_of(cluster, "web") == place) == (mode == "surge")
 
 
-def test_a_workload_without_quota_for_one_pod_more_is_not_surged(cluster: ControlPlane, tmp_path: Path) -> None:
-    """It is not waited for: the controller could not make the pod."""
-    path = "/api/v1/namespaces/default/resourcequotas"
+@pytest.mark.parametrize(
+    ("mode", "less", "stays"),
+    [
+        ("surge", 0, "ResourceQuota default/team has no room for one pod more"),
+        ("evict", 1, "ResourceQuota default/team has no room for the new pod even without this one"),
+        ("evict", 0, ""),
+    ],
+    ids=["no room for both", "lowered", "the new pod comes when the old one is gone"],
+)
+def test_a_quota_decides_whether_and_how_a_pod_moves(
+    cluster: ControlPlane, tmp_path: Path, mode: str, less: int, stays: str
+) -> None:
+    """It has room for as many pods as there are, or for fewer: it was lowered since they came."""
     with spread_out(cluster, deployment("web", 1, cpu="100m")):
-        place, pods = (
-            nodes_of(cluster, "web"),
-            len(cluster.admin.items("Pod", "default")),
-        )
-        metadata = {"name": "team", "namespace": "default"}
-        quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"pods": pods}}}
-        cluster.admin.call("POST", path, quota)
-        try:
-            counted = {"pods": str(pods)}
-            wait_until(
-                "the quota is counted",
-                lambda: cluster.admin.call("GET", f"{path}/team").get("status", {}).get("used") == counted,
-                PATIENCE,
-            )
-            log = finished(cluster, tmp_path, policy())
-        finally:
-            cluster.admin.call("DELETE", f"{path}/team")
+        place = nodes_of(cluster, "web")
+        with quota(cluster, less):
+            log = finished(cluster, tmp_path, policy(mode))
+            wait_for_ready(cluster.admin, "web", 1, timeout=PATIENCE)
 
-        assert "ResourceQuota team has no room for one pod more" in log
-        assert nodes_of(cluster, "web") == place
+        assert stays in log
+        assert (nodes_of(cluster, "web") == place) == bool(stays)
+
+
+@contextmanager
+def quota(cluster: ControlPlane, less: int) -> Iterator[None]:
+    """A quota for that many pods less than there are."""
+    path, pods = "/api/v1/namespaces/default/resourcequotas", len(cluster.admin.items("Pod", "default"))
+    hard = {"pods": pods - less}
+    team = {"metadata": {"name": "team", "namespace": "default"}, "spec": {"hard": hard}}
+    cluster.admin.call("POST", path, {"apiVersion": "v1", "kind": "ResourceQuota", **team})
+    try:
+        wait_until(
+            "the quota is counted",
+            lambda: cluster.admin.call("GET", f"{path}/team").get("status", {}).get("used") == {"pods": str(pods)},
+            PATIENCE,
+        )
+        yield
+    finally:
+        cluster.admin.call("DELETE", f"{path}/team")
 
 
 def test_a_surge_that_a_killed_restow_has_left_is_ended_by_the_next_one(spread: ControlPlane, tmp_path: Path) -> None:

@@ -106,11 +106,12 @@ def test_others_are_evicted(pod: Object) -> None:
     assert set(modes(planned("surge", pod))) <= {"evict"}
 
 
-def test_a_machine_without_a_place_beside_its_launcher_is_evicted() -> None:
+@pytest.mark.parametrize(("setting", "mode"), [("surge", []), ("auto", ["evict"])])
+def test_a_machine_without_a_place_beside_its_launcher_goes_first_only_if_it_may(setting: str, mode: list[str]) -> None:
     """Only one of these launchers may be on the two nodes at a time."""
     apart = pod_anti_affinity([pod_term(selector(labels=ROLE), topology="zone")])
     assert modes(planned("surge", launcher(), strategy=OLD)) == ["migrate"]
-    assert modes(planned("surge", launcher(affinity=apart), strategy=OLD)) == ["evict"]
+    assert modes(planned(setting, launcher(affinity=apart), strategy=OLD)) == mode
 
 
 def a_budget(name: str = "kubevirt-disruption-budget-x", *, owner: str = "VirtualMachineInstance") -> Object:
@@ -144,7 +145,7 @@ def test_kubevirts_own_budget_of_a_machine_forbids_evictions_only(
 
 def test_a_machine_that_could_only_be_evicted_stays_where_kubevirts_budget_keeps_it() -> None:
     apart = pod_anti_affinity([pod_term(selector(labels=ROLE), topology="zone")])
-    cycle = planned("surge", launcher(affinity=apart), a_budget(), strategy=OLD)
+    cycle = planned("auto", launcher(affinity=apart), a_budget(), strategy=OLD)
     assert codes(cycle)["launcher"] == "DisruptionBudget"
 
 
@@ -154,7 +155,7 @@ def test_an_explanation_says_which_budget_keeps_a_machine_that_could_only_be_evi
     for each in others:
         each["status"]["disruptionsAllowed"] = 1
     apart = pod_anti_affinity([pod_term(selector(labels=ROLE), topology="zone")])
-    policy = a_policy(*OLD, restow={"replacement": "surge"})
+    policy = a_policy(*OLD, restow={"replacement": "auto"})
     nodes = [a_node(name, cpu="8", labels={"zone": "z"}, unschedulable=name == "b") for name in "ab"]
     found = explained(policy, *nodes, launcher(affinity=apart), a_budget(), *others, pod="launcher")
     code = "SeveralBudgets" if others else "DisruptionBudget"

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from builders import HOSTNAME, Object, a_node, a_pod, ago, selector, spread
+from builders import HOSTNAME, Object, a_node, a_pod, ago, pod_anti_affinity, pod_term, selector, spread
 from descheduling.harness import a_policy
-from proving.proven import TOLD, landings, plans
+from proving.proven import TOLD, codes, landings, plans
 from restow.descheduling.cycle import Cycle
 from restow.policies.codes import ReplacementSetting, SteeringMode
 from restow.policies.policy import RestowSettings
 from restow.proving.surges import ANNOTATION, SurgeChoice, replacement_notes
 
 WEB = {"app": "web"}
+PACK = ("Rebalance", {"goal": "pack"})
+#: Any pod is too old for it, so each pod that may go is moved.
+OLD = ("PodLifeTime", {"maxPodLifeTimeSeconds": 60})
 
 
 def a_replica_set(replicas: int = 1, *, above: str = "Deployment", **metadata: object) -> Object:
@@ -40,11 +43,17 @@ def pod(name: str = "w1", *, kind: str = "ReplicaSet", **features: object) -> Ob
     return a_pod(name, node="b", owner=(kind, "web"), created=ago(3600), labels=WEB, cpu="1", **features)
 
 
-def planned(setting: str, *objects: Object, size: str = "8", rules: Sequence[Object] = ()) -> Cycle:
-    nodes = [a_node(name, cpu=size, labels={HOSTNAME: name}) for name in "ab"]
+def planned(
+    setting: str,
+    *objects: Object,
+    size: str = "8",
+    rules: Sequence[Object] = (),
+    strategy: tuple[str, Object] = PACK,
+) -> Cycle:
+    nodes = [a_node(name, cpu=size, labels={HOSTNAME: name, "zone": "z"}) for name in "ab"]
     full = a_pod("full", node="a", cpu="5")
     others = [each for each in TOLD if each["kind"] != "ReplicaSet"]
-    policy = a_policy("Rebalance", {"goal": "pack"}, restow={"replacement": setting, "replacementRules": list(rules)})
+    policy = a_policy(*strategy, restow={"replacement": setting, "replacementRules": list(rules)})
     return next(plans([*nodes, full, *objects, *others], policy, most=1, steering="nominate"))
 
 
@@ -209,7 +218,7 @@ def test_no_place_is_held_for_a_pod_that_nothing_brings_there() -> None:
     choice = SurgeChoice(cycle.state.cluster, RestowSettings(replacement=ReplacementSetting.RESERVE))
     for steering, mode in ((SteeringMode.NOMINATE, "reserve"), (SteeringMode.FENCE, "evict"), (None, "evict")):
         landing = eviction.landing._replace(steering=steering)
-        assert choice.with_mode(eviction.pod, landing, 1, beside=True).mode == mode
+        assert choice.with_mode(eviction.pod, landing, 1, lacking="").mode == mode
 
 
 @pytest.mark.parametrize("above", ["", "Deployment", "Rollout"])
@@ -227,3 +236,51 @@ def test_the_owner_of_a_rollout_is_heard_by_the_copy_on_its_replica_set() -> Non
     """No input has Rollouts, whose controller copies their annotations."""
     copied = a_replica_set(above="Rollout", annotations={ANNOTATION: "surge"})
     assert modes(planned("annotated", copied, pod())) == ["surge or evict"]
+
+
+def a_quota(pods: str, *, used: str) -> Object:
+    return {
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team", "namespace": "default"},
+        "status": {"hard": {"pods": pods}, "used": {"pods": used}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("setting", "mode", "refusal"),
+    [
+        ("surge", [], "NotReplacedFirst"),
+        ("rollout", [], "NotReplacedFirst"),
+        ("auto", ["evict"], None),
+        ("evict", ["evict"], None),
+    ],
+)
+def test_a_quota_without_room_for_both_pods_lets_the_replacement_not_come_first(
+    setting: str, mode: list[str], refusal: str | None
+) -> None:
+    """A policy that wants it first keeps the pod; where it may do otherwise, it does."""
+    cycle = planned(setting, a_replica_set(), pod(), a_quota("2", used="2"), strategy=OLD)
+    assert modes(cycle) == mode
+    assert codes(cycle).get("w1") == refusal
+
+
+def test_the_refusal_says_what_the_quota_lacks() -> None:
+    cycle = planned("surge", a_replica_set(), pod(), a_quota("2", used="2"), strategy=OLD)
+    names = cycle.state.cluster.pods.names
+    assert next(each.reason[2] for each in cycle.record.refusals if names[each.pod] == "w1") == (
+        "its replacement has to come first, and ResourceQuota default/team has no room for one pod more: "
+        "2 of 2 pods are used, and it takes 1"
+    )
+
+
+@pytest.mark.parametrize(("setting", "mode"), [("surge", []), ("auto", ["evict"])])
+def test_a_pod_that_has_no_node_beside_the_old_one_goes_first_only_if_it_may(setting: str, mode: list[str]) -> None:
+    apart = pod_anti_affinity([pod_term(selector(labels=WEB), topology="zone")])
+    cycle = planned(setting, a_replica_set(), pod(affinity=apart), strategy=OLD)
+    assert modes(cycle) == mode
+
+
+def test_a_pod_whose_replacement_no_quota_lets_in_stays() -> None:
+    """The quota was lowered after its pods came."""
+    cycle = planned("evict", a_replica_set(), pod(), a_quota("2", used="4"), strategy=OLD)
+    assert codes(cycle)["w1"] == "ResourceQuota"

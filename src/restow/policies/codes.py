@@ -192,6 +192,10 @@ class RefusalCode(StrEnum):
     #: Two replicas of a workload would only change places.
     REVERSAL = "Undoes"
     NO_REPLACEMENT = "NoReplacement"
+    #: A ResourceQuota has no room for the replacement.
+    RESOURCE_QUOTA = "ResourceQuota"
+    #: The replacement has to come first, and cannot.
+    NOT_REPLACED_FIRST = "NotReplacedFirst"
     UNKNOWN_SCHEDULER = "UnknownScheduler"
 
     # placement, while a plan is carried out cycle after cycle

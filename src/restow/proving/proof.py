@@ -33,7 +33,8 @@ from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
-from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy, Replacements
+from restow.workloads.quotas import QuotaRoom
+from restow.workloads.replacements import ReplacementPolicy, Replacements
 
 
 @dataclass(slots=True, frozen=True)
@@ -79,7 +80,7 @@ class Prover:
         self._groups = groups
         #: The pods that leave because their group restarts, while the moves of that group are proven.
         self._restarting: frozenset[int] = frozenset()
-        self._replacement_policies = ReplacementPolicies(state.cluster)
+        self._quotas = QuotaRoom.of(state, replacements)
         self._memory = RefusalMemory(state.cluster.pods, self._signature)
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
@@ -111,6 +112,7 @@ class Prover:
             return landings
         for each in suggestions:
             self._budgets.count(each.pod)
+            self._quotas.count(each.pod)
         self._memory.forget()
         return landings
 
@@ -137,7 +139,7 @@ class Prover:
 
         The state is left as it is when the replacement is scheduled: the caller undoes that.
         """
-        when = self._replacement_policies.of(pod)
+        when = self._quotas.when(pod)
         if when in (ReplacementPolicy.NONE, ReplacementPolicy.NOT_NEEDED) or self._unprovable(pod) is not None:
             return None
         return self._schedule(pod, when)
@@ -152,14 +154,18 @@ class Prover:
         """Why one of the pods may not be evicted, if they are evicted one after the other; None if all may."""
         several = len(suggestions) > 1
         budgets = self._budgets.copy() if several else self._budgets
+        quotas = self._quotas.copy() if several else self._quotas
         for position, each in enumerate(suggestions):
             if each.pod in self._forbidden:
                 return Obstacle(position, self._forbidden[each.pod])
             refusal = budgets.refusal(each.pod)
             if refusal is not None:
                 return Obstacle(position, (Stage.BUDGET, *refusal))
+            if (lacking := quotas.refusal(each.pod)) is not None:
+                return Obstacle(position, (Stage.PLACEMENT, RefusalCode.RESOURCE_QUOTA, lacking))
             if several:
                 budgets.count(each.pod)
+                quotas.count(each.pod)
         return None
 
     def _restart(self, suggestions: Sequence[Suggestion]) -> None:
@@ -261,7 +267,7 @@ class Prover:
 
     def _land(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
-        match self._replacement_policies.of(pod):
+        match self._quotas.when(pod):
             case ReplacementPolicy.NONE:
                 return Stage.PLACEMENT, RefusalCode.NO_REPLACEMENT, "nothing would recreate this pod"
             case ReplacementPolicy.NOT_NEEDED:
@@ -273,7 +279,11 @@ class Prover:
         if isinstance(landing, Landing):
             landing = self._caveats.admitted(pod, landing)
         if isinstance(landing, Landing):
-            landing = self._surges.with_mode(pod, landing, source, beside=bool(self._state.exists[pod]))
+            lacking = (
+                "" if self._state.exists[pod] else (self._quotas.lacking_beside(pod) or "no node has room for both")
+            )
+            landing = self._surges.with_mode(pod, landing, source, lacking=lacking)
+        if isinstance(landing, Landing):
             if landing.mode is ReplacementMode.EVICT and (why := self._budgets.refusal_instead(pod)) is not None:
                 return Stage.BUDGET, *why
             if self._state.exists[pod]:
@@ -366,7 +376,7 @@ class Prover:
 
     def _signature(self, pod: int) -> Hashable:
         """In what a pod differs from others with the same columns, on the state as it is."""
-        when, missing = self._replacement_policies.of(pod), self._missing_data.signature(pod)
+        when, missing = self._quotas.when(pod), self._missing_data.signature(pod)
         return when, missing, self._schedulers.signature(pod), self._replacements.signature(pod)
 
     def _comes_with_volumes(self, pod: int) -> bool:

@@ -3,7 +3,8 @@
 A surge needs a ReplicaSet that no other controller than a Deployment or a Rollout of Argo has, and a place beside the old pod. The proof has
 scheduled the replacement while the old pod still held its own place, so this is known. One thing differs: a pod that is
 being deleted does not count for topology spread, and one that stays until its replacement is ready does. Pods with a
-constraint that says ``DoNotSchedule`` are evicted, therefore. Whether a program sets the number of replicas is asked
+constraint that says ``DoNotSchedule`` are evicted, therefore. Where the policy has a workload surged and there is no place
+for both pods, or no room in a quota, the move is refused. Whether a program sets the number of replicas is asked
 just before the move (``executing.surged_workloads``).
 
 A live migration of a virtual machine needs a place beside the old launcher as well. Whether KubeVirt can migrate it is asked
@@ -23,12 +24,13 @@ from typing import Final, NamedTuple
 from restow.cluster.owners import controller_of, owner_of
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.descheduling.framework import Reason
 from restow.descheduling.machines import KIND as MACHINE
 from restow.descheduling.machines import wants_migration
 from restow.descheduling.placement import Landing
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.kube.objects import Annotations, Workload
-from restow.policies.codes import ReplacementMode, ReplacementSetting, SteeringMode
+from restow.policies.codes import RefusalCode, ReplacementMode, ReplacementSetting, Stage, SteeringMode
 from restow.policies.policy import RestowSettings
 
 ANNOTATION: Final = "restow.dev/replacement"
@@ -44,6 +46,8 @@ _ASKED: Final = (
 #: The workloads whose objects are known; owners ask there, or at the namespace.
 _KINDS: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 _ASKING: Final = ("Namespace", *_KINDS)
+#: The modes in which there are both pods for a while.
+_BESIDE: Final = (ReplacementMode.MIGRATE, ReplacementMode.SURGE, ReplacementMode.ROLLOUT)
 _SURGED: Final = ("Deployment", "ReplicaSet", "Rollout")
 #: Controllers whose next pod comes at its own time, or on its own node.
 _NOT_RESERVED: Final = ("Job", "DaemonSet", "Node")
@@ -80,25 +84,35 @@ class SurgeChoice:
         self._cluster = cluster
         self._settings = settings
 
-    def with_mode(self, pod: int, landing: Landing, source: int, *, beside: bool) -> Landing:
-        """The landing with its mode; ``beside`` says whether the replacement has its place while the pod is still there."""
+    def with_mode(self, pod: int, landing: Landing, source: int, *, lacking: str) -> Landing | Reason:
+        """The landing with its mode, or a refusal where the policy has the replacement come first and it cannot.
+
+        ``lacking`` says why the replacement has no place while the pod is still there; it is empty where it has one.
+        """
         if not self._settings.may_replace_first or landing.target == PENDING:
             return landing
         workload = self._workload(pod)
         if workload is None:
             return landing
         setting, asked = self._asked(workload)
-        has_place = beside and not self._is_spread(pod)
-        possible = {
-            ReplacementMode.MIGRATE: beside and wants_migration(self._cluster, self._settings, pod),
-            ReplacementMode.SURGE: has_place and workload.is_surgeable,
-            ReplacementMode.ROLLOUT: has_place and workload.kind == "Deployment" and workload.has_one_pod,
+        possible = self._possible(pod, landing, source, workload)
+        wanted = [mode for mode in _wanted(asked, workload) if possible[mode]]
+        mode = next((each for each in wanted if not lacking or each not in _BESIDE), None)
+        if mode is None and wanted and _is_strict(setting, wanted[0]):
+            return Stage.PLACEMENT, RefusalCode.NOT_REPLACED_FIRST, f"its replacement has to come first, and {lacking}"
+        # An owner cannot keep pods in place that the policy would evict.
+        evicts_instead = mode is not None and not _is_strict(setting, mode)
+        return landing if mode is None else landing._replace(mode=mode, evicts_instead=evicts_instead)
+
+    def _possible(self, pod: int, landing: Landing, source: int, workload: _Workload) -> dict[ReplacementMode, bool]:
+        """Which modes there are for a pod, if there is room for both pods."""
+        is_free = not self._is_spread(pod)
+        return {
+            ReplacementMode.MIGRATE: wants_migration(self._cluster, self._settings, pod),
+            ReplacementMode.SURGE: is_free and workload.is_surgeable,
+            ReplacementMode.ROLLOUT: is_free and workload.kind == "Deployment" and workload.has_one_pod,
             ReplacementMode.RESERVE: _is_reservable(workload, landing, source),
         }
-        mode = next((each for each in _wanted(asked, workload) if possible[each]), None)
-        # An owner cannot keep pods in place that the policy would evict.
-        is_strict = setting.value == (ReplacementMode.SURGE if mode is ReplacementMode.MIGRATE else mode)
-        return landing if mode is None else landing._replace(mode=mode, evicts_instead=not is_strict)
 
     def _workload(self, pod: int) -> _Workload | None:
         """The workload of a pod; None without a controller."""
@@ -146,6 +160,11 @@ def _wanted(asked: ReplacementSetting, workload: _Workload) -> tuple[Replacement
         return (ReplacementMode.SURGE, ReplacementMode.RESERVE) if workload.has_one_pod else ()
     is_one = asked not in (ReplacementSetting.EVICT, ReplacementSetting.ANNOTATED)
     return (ReplacementMode(asked),) if is_one else ()
+
+
+def _is_strict(setting: ReplacementSetting, mode: ReplacementMode) -> bool:
+    """Whether a policy lets a pod go in this way only."""
+    return setting.value == (ReplacementMode.SURGE if mode is ReplacementMode.MIGRATE else mode)
 
 
 def _is_reservable(workload: _Workload, landing: Landing, source: int) -> bool:
