@@ -98,6 +98,40 @@ def test_a_broken_policy_is_told_in_words(repository: Repository) -> None:
     assert "Traceback" not in comment
 
 
+def test_the_repair_of_a_broken_policy_is_planned(repository: Repository) -> None:
+    """And the comment names no file that only this run had."""
+    repository.git("checkout", "--quiet", "main")
+    repository.write("policy.yaml", "kind: [")
+    repository.commit()
+    repository.git("checkout", "--quiet", "branch")
+    status, comment = repository.review()
+    assert status == 0
+    assert "    the base:2: not valid YAML" in comment
+    assert "<details><summary>The plan</summary>" in comment
+
+
+def test_a_path_may_be_absolute_and_is_no_pattern(tmp_path: Path) -> None:
+    repository = Repository(tmp_path, "[p]*.yaml")
+    status, comment = repository.review(str(tmp_path / "[p]*.yaml"), str(tmp_path / "cluster.yaml"))
+    assert (status, "No difference" in comment) == (0, True)
+    status, comment = repository.review(snapshot="cluste?.yaml")
+    assert (status, "no commit has the snapshot" in comment) == (2, True)
+
+
+def test_a_comment_is_not_longer_than_github_takes(repository: Repository) -> None:
+    restow = [str(Path(sys.executable).parent / "restow")]
+    cluster = subprocess.run([*restow, "generate", "--nodes=150", "--pods=4000"], check=True, capture_output=True)
+    policy = subprocess.run([*restow, "policy", "default"], check=True, capture_output=True, text=True).stdout
+    repository.write("cluster.yaml", cluster.stdout.decode())
+    repository.write("policy.yaml", policy)
+    repository.commit()
+    status, comment = repository.review()
+    assert status == 0
+    assert len(comment) < 65_536
+    assert "more lines are left out here." in comment
+    assert comment.endswith("</details>\n")
+
+
 def test_a_policy_that_is_new_is_planned(repository: Repository) -> None:
     repository.write("new.yaml", OLD)
     status, comment = repository.review("new.yaml")
@@ -142,6 +176,8 @@ def test_no_input_of_the_action_is_pasted_into_a_script() -> None:
     assert all("${{" not in step["run"] for step in _steps())
     used = " ".join(str(step["env"]) for step in _steps())
     assert all(f"inputs.{name} " in used for name in ACTION["inputs"])
+    for step in _steps():
+        subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
 
 
 def test_the_job_of_gitlab_uses_every_input_as_a_variable() -> None:
@@ -181,3 +217,33 @@ def test_the_action_comments_once_and_then_updates_its_comment(repository: Repos
     assert "--method POST repos/o/r/issues/3/comments" in first
     assert "--method PATCH repos/o/r/issues/comments/7" in second
     assert (tools / "summary").read_text().count("<!-- restow review -->") == 2
+
+
+@pytest.mark.parametrize(("notes", "method"), [("[]", ""), ('[{"id": 7, "body": "<!-- restow review -->"}]', "PUT")])
+def test_the_job_of_gitlab_writes_one_note_and_then_changes_it(
+    repository: Repository, tmp_path: Path, notes: str, method: str
+) -> None:
+    """``curl`` answers with the notes that there are, and writes down what it is asked; ``pip`` installs nothing."""
+    _, job = yaml.safe_load_all((ROOT / "deploy/ci/gitlab/restow.yml").read_text())
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    calls = tools / "calls"
+    (tools / "curl").write_text(f'#!/bin/sh\necho "$*" >> {calls}\ncase "$*" in *per_page*) echo \'{notes}\';; esac\n')
+    (tools / "curl").chmod(0o755)
+    given = {
+        "POLICY": "policy.yaml",
+        "SNAPSHOT": "cluster.yaml",
+        "SCRIPT": str(SCRIPT),
+        "RESTOW_TOKEN": "t",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": "main",
+        "CI_API_V4_URL": "https://gitlab/api/v4",
+        "CI_PROJECT_ID": "1",
+        "CI_MERGE_REQUEST_IID": "3",
+        "PATH": os.pathsep.join((str(tools), ENVIRONMENT["PATH"])),
+    }
+    script = "\n".join(["set -eo pipefail", *job["review-policy"]["script"][1:]])
+    subprocess.run(["bash", "-c", script], cwd=repository.directory, env=ENVIRONMENT | given, check=True)
+    asked = calls.read_text().splitlines()[-1]
+    assert ("--request PUT" in asked) == (method == "PUT")
+    assert asked.endswith("merge_requests/3/notes/7" if method else "merge_requests/3/notes")
+    assert "body@comment.md" in asked
