@@ -106,8 +106,7 @@ def measure(
             )
             requests.wait_for_endpoints()
             end = time.monotonic()
-        gaps = [gap for each in requests.endpoints.gaps.values() for gap in each]
-        return Noticed(moves, requests.between(begin, moving), requests.between(moving, end), gaps)
+    return Noticed(moves, requests.between(begin, moving), requests.between(moving, end), requests.gaps)
 
 
 def a_mover(

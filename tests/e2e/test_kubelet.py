@@ -102,7 +102,7 @@ class TestPods:
         plane.admin.create(a_served_service("named", namespace))
         (pod,) = start("named")
         with ServiceRequests(plane, ["named"], rate=20, namespace=namespace) as requests:
-            (endpoint,) = requests.endpoints.ready("named")
+            (endpoint,) = requests.ready()
             wait_until("requests are answered", lambda: len(requests.sent) >= 5)
         assert (endpoint.address, endpoint.port) == (pod["status"]["podIP"], PORT)
         assert {each.failure for each in requests.sent} == {""}
@@ -198,7 +198,7 @@ class TestClients:
             wait_for_ready(plane.admin, "app-0", replicas, namespace)
             requests.wait_for_endpoints()
         assert any(each.failure for each in requests.sent) == fail
-        assert bool(requests.endpoints.gaps) == fail
+        assert bool(requests.gaps) == fail
 
     def test_moves_of_a_descheduler_are_measured(
         self, plane: ControlPlane, namespace: str, kubelet: ProcessKubelet, tmp_path: Path
