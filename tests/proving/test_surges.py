@@ -283,4 +283,4 @@ def test_a_pod_that_has_no_node_beside_the_old_one_goes_first_only_if_it_may(set
 def test_a_pod_whose_replacement_no_quota_lets_in_stays() -> None:
     """The quota was lowered after its pods came."""
     cycle = planned("evict", a_replica_set(), pod(), a_quota("2", used="4"), strategy=OLD)
-    assert codes(cycle)["w1"] == "ResourceQuota"
+    assert codes(cycle)["w1"] == "ExceedsQuota"

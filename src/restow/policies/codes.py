@@ -193,7 +193,7 @@ class RefusalCode(StrEnum):
     REVERSAL = "Undoes"
     NO_REPLACEMENT = "NoReplacement"
     #: A ResourceQuota has no room for the replacement.
-    RESOURCE_QUOTA = "ResourceQuota"
+    EXCEEDS_QUOTA = "ExceedsQuota"
     #: The replacement has to come first, and cannot.
     NOT_REPLACED_FIRST = "NotReplacedFirst"
     UNKNOWN_SCHEDULER = "UnknownScheduler"

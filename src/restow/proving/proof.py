@@ -162,7 +162,7 @@ class Prover:
             if refusal is not None:
                 return Obstacle(position, (Stage.BUDGET, *refusal))
             if (lacking := quotas.refusal(each.pod)) is not None:
-                return Obstacle(position, (Stage.PLACEMENT, RefusalCode.RESOURCE_QUOTA, lacking))
+                return Obstacle(position, (Stage.PLACEMENT, RefusalCode.EXCEEDS_QUOTA, lacking))
             if several:
                 budgets.count(each.pod)
                 quotas.count(each.pod)

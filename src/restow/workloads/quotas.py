@@ -36,7 +36,7 @@ _ONE: Final = Quantity(1_000_000_000)
 #: The resources that quotas name without ``requests.`` too.
 _PLAIN: Final = ("cpu", "memory", "ephemeral-storage")
 _BEST_EFFORT: Final = QOS_CLASSES.index("BestEffort")
-#: Controllers whose template has no ``activeDeadlineSeconds``: the API server refuses it.
+#: Controllers whose pods have no deadline: the API server refuses a template with one.
 _WITHOUT_DEADLINE: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
 
 
@@ -51,7 +51,7 @@ class CountedPod(NamedTuple):
     amounts: Mapping[str, Quantity]
     priority_class: str
     is_best_effort: bool
-    #: Whether it has ``activeDeadlineSeconds``; None where that is not known.
+    #: Whether its run time is limited; None where that is not known.
     has_deadline: bool | None
 
 
