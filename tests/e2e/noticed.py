@@ -3,7 +3,7 @@
     PYTHONPATH=tests python -m e2e.noticed
     PYTHONPATH=tests python -m e2e.noticed --workloads 20 --rate 10 --restow 'proven={placement: prove}'
 
-A real control plane of four nodes, pods that are processes, and one eviction in each cycle, once with the Descheduler
+A real control plane of four nodes, pods that are processes, and one move in each cycle, or ``--most``, once with the Descheduler
 and once with restow for each ``restow:`` section of a policy. The rows are printed as they are measured.
 """
 
@@ -99,7 +99,7 @@ def _rows(given: argparse.Namespace) -> Iterator[tuple[str, ...]]:
             plane.admin.create_all(component("reserving", "guarding", "rights"))
         for name, program, section in _movers(given):
             namespace = plane.namespace(f"noticed-{next(_NAMESPACES)}")
-            mover = a_mover(plane, program, Path(directory), restow=section)
+            mover = a_mover(plane, program, Path(directory), restow=section, most=given.most)
             yield row(name, measure(plane, namespace, workloads, times, mover))
             plane.clear(namespace)
 
@@ -140,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rate", type=float, default=8.0, help="requests a second to each workload")
     parser.add_argument("--quiet", type=float, default=60.0, help="seconds before the first move")
     parser.add_argument("--rounds", type=int, default=6, help="how often a node is tainted")
+    parser.add_argument("--most", type=int, default=1, help="pods that a cycle may move")
     parser.add_argument("--window", type=float, default=10.0, help="seconds of a round at least")
     parser.add_argument("--restow", action="append", metavar="NAME=YAML", help="a row with this restow: section")
     parser.add_argument("--steering", action="store_true", help="install what steering needs")

@@ -21,8 +21,8 @@ from e2e.waiting import wait_until
 from e2e.workloads import deployment, is_ready, wait_for_ready
 
 _TAINT = {"key": "example.com/leave", "effect": "NoSchedule"}
-#: Pods have to leave a tainted node, one in each cycle.
-POLICY = strategy_policy("RemovePodsViolatingNodeTaints", maxNoOfPodsToEvictTotal=1)
+#: Pods have to leave a tainted node.
+STRATEGY = "RemovePodsViolatingNodeTaints"
 _INTERVAL = "--descheduling-interval=1s"
 #: Seconds for one move, and between two looks at it.
 _PATIENCE, _LOOK = 120.0, 0.1
@@ -110,11 +110,14 @@ def measure(
 
 
 def a_mover(
-    plane: ControlPlane, program: str, directory: Path, *, restow: Policy | None = None, policy: Policy = POLICY
+    plane: ControlPlane, program: str, directory: Path, *, restow: Policy | None = None, most: int = 1
 ) -> Descheduler:
-    """``restow`` or the ``Descheduler``, not yet started; ``restow`` is the section of that name in the policy."""
-    section = {"restow": restow} if restow else {}
-    return a_descheduler(plane, program, policy | section, directory, [_INTERVAL])
+    """``restow`` or the ``Descheduler``, not yet started.
+
+    ``restow`` is the section of that name in the policy; ``most`` is how many pods a cycle may evict.
+    """
+    policy = strategy_policy(STRATEGY, maxNoOfPodsToEvictTotal=most) | ({"restow": restow} if restow else {})
+    return a_descheduler(plane, program, policy, directory, [_INTERVAL])
 
 
 def _round(plane: ControlPlane, namespace: str, workloads: Workloads, window: float, check: Callable[[], None]) -> int:
