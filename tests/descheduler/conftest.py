@@ -35,6 +35,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
         decision = decide(cluster, by, before, now, steering=steering)
         seen.prior_evictions.append(before.prior_evictions)
         seen.given_up.append(before.given_up)
+        seen.may_move.append(before.may_move)
         seen.steering.append(steering)
         seen.plans.append({ref.plugin: each.plans for ref, each in before.searches.items()})
         seen.moves.append(len(decision.tasks))

@@ -108,6 +108,8 @@ class Decided:
 
     prior_evictions: list[tuple[PriorEviction, ...]] = field(default_factory=list)
     given_up: list[frozenset[str]] = field(default_factory=list)
+    #: The only pods that might be moved.
+    may_move: list[frozenset[str] | None] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
     steering: list[SteeringMode] = field(default_factory=list)
     #: In how many plans before each strategy had searched.

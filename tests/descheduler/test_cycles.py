@@ -56,9 +56,11 @@ def test_a_second_cycle_finds_nothing_to_do() -> None:
     assert run.ended() == {"done": 2}
 
 
-def test_after_a_landing_on_another_candidate_the_rest_is_decided_anew(decided: Decided) -> None:
+def test_after_a_landing_on_another_candidate_the_rest_is_repaired_and_a_whole_plan_follows(decided: Decided) -> None:
     run = Run(a_town(*crowd("web"), *crowd("api"), land=another_candidate_once())).perform(rules())
-    assert len(decided.moves) > 1
+    rest = {uid_of("Pod", "default", name) for name in run.asked[1:]}
+    assert decided.may_move == [None, rest, None]
+    assert decided.moves == [4, 3, 0]
     assert len(run.asked) == len(set(run.asked)) == 4
     assert run.predicted("miss") == 0
     assert run.predicted("hit") == 4

@@ -199,18 +199,23 @@ class Cycles:
         if (why := self.live.unknown(REQUIRED)) is not None:
             raise TimeoutError(f"{why}; restow does not decide on an old state")
         self.watchdog.expect(_WHO, "decision", _DECIDING)
+        may_move = progress.may_move()
         with self.tracing.span(PROFILES):
             before = Before(
                 tuple(progress.prior_evictions),
                 frozenset(progress.given_up),
                 self.memory.pausing(elapsed()),
-                self._searches,
+                may_move,
+                searches=self._searches,
             )
             cluster = replace(self.live.snapshot(), usage=self._usage, usage_changes=self._usage_changes.now())
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringMode = SteeringMode.NONE if progress.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
-            return await self._unless_stopped(in_thread(compute, LONGEST_DECISION))
+            decision = await self._unless_stopped(in_thread(compute, LONGEST_DECISION))
+        if decision is not None:
+            progress.decided(decision.cycle, decision.tasks, may_move)
+        return decision
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """The result of a coroutine; None if it is stopped, which cancels it."""
@@ -250,6 +255,7 @@ class Cycles:
         astray = await self._make(
             self.evicting(rules.policy.grace_period_seconds), settings, decision, progress, on_outcome
         )
+        progress.carried_out(astray=astray)
         if self._stopped is not None:
             return False
         if decision.cycle.fence is not None and not astray:
@@ -258,6 +264,8 @@ class Cycles:
             await self._lift()
         self.watchdog.expect(_WHO, "news of what was evicted", _LOOKING)
         await self._see(progress)
+        if progress.repairs:
+            return self.permit() > 0
         has_room = await self._unless_stopped(makes_room(self.live, decision.cycle, progress, in_vain))
         more = astray or bool(has_room) or progress.is_unsteered > was_unsteered
         return more and progress.steps > before and self.permit() > 0

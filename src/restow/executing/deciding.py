@@ -24,7 +24,7 @@ from restow.descheduling.arbiter import Eviction, Searches
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.framework import Reason
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.placement import GIVEN_UP
+from restow.descheduling.placement import GIVEN_UP, LATER
 from restow.descheduling.plan import Fenced, Utilisation
 from restow.descheduling.registry import strategies
 from restow.executing.surroundings import ExecutionSettings
@@ -192,6 +192,8 @@ class Before:
     given_up: Collection[str] = ()
     #: Workloads (uids) that are left alone, and why.
     resting: Mapping[str, str] = field(default_factory=dict)
+    #: The only pods (uids) that may be moved; None: all.
+    may_move: Collection[str] | None = None
     #: What strategies searched for in the plan before, in this cycle or an earlier one.
     searches: Searches = field(default_factory=dict)
 
@@ -235,7 +237,8 @@ def decide(
 
 def _excluded(cluster: ClusterSnapshot, before: Before) -> dict[str, Reason]:
     """Why pods (uids) stay, even if a strategy suggests them."""
-    excluded: dict[str, Reason] = dict.fromkeys(before.given_up, GIVEN_UP)
+    left = () if before.may_move is None else (uid for uid in cluster.pods.uids if uid not in before.may_move)
+    excluded: dict[str, Reason] = {**dict.fromkeys(left, LATER), **dict.fromkeys(before.given_up, GIVEN_UP)}
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):
             excluded[cluster.pods.uids[pod]] = (Stage.PLACEMENT, RefusalCode.BACK_OFF, before.resting[workload])

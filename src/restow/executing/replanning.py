@@ -2,6 +2,11 @@
 
 The cycle then decides again, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next
 plan has to know of those before it. A dry run carries out one plan, and has no client, so it cannot write.
+
+Where replacements often land elsewhere, few moves of a plan are made before it ends, and making all of it anew for each of
+these would take most of the time. So the rest of a *whole* plan is *repaired*: the plans after it may move only the next
+pods of that rest, twice as many as the last plan has moved. Strategies, limits and proofs are the same, on the cluster as
+it is; what does not hold any more is dropped. When nothing is left of the rest, a whole plan follows.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Protocol
 
 from restow.descheduling.cycle import Cycle
@@ -34,6 +40,8 @@ from restow.policies.codes import OutcomeCode, RefusalCode, Stage
 
 #: What a move takes at least (seconds), from the request to the landing.
 _A_MOVE: Final = 0.2
+#: How many pods a repaired plan may move at least.
+_FEWEST: Final = 8
 ANEW: Final = "the rest is planned again"
 #: How long the watches get to show what was just evicted (seconds), before the rest is planned.
 SEEN: Final = 10.0
@@ -101,14 +109,50 @@ class CycleProgress:
     evicted: list[Task] = field(default_factory=list)
     #: Whether a replacement could not be steered: the rest of the cycle is unsteered.
     is_unsteered: bool = False
+    #: The pods (uids) that the last whole plan moves and that may still be moved, in its order.
+    _rest: dict[str, None] = field(default_factory=dict)
+    #: How many of them the next plan may move, and how many the last one has.
+    _most: int = _FEWEST
+    _made: int = 0
+    #: Whether the last plan was a whole one.
+    _is_whole: bool = True
 
     @property
     def steps(self) -> int:
         """Grows with every outcome of a plan."""
         return len(self.prior_evictions) + len(self.given_up) + self.is_unsteered
 
+    @property
+    def repairs(self) -> bool:
+        """Whether the last plan was a repaired one, or the next is: then another plan follows in any case."""
+        return bool(self._rest) or not self._is_whole
+
+    def may_move(self) -> frozenset[str] | None:
+        """The pods (uids) that the next plan may move; None where it is a whole plan."""
+        return frozenset(islice(self._rest, self._most)) or None
+
+    def decided(self, cycle: Cycle, tasks: Iterable[Task], may_move: frozenset[str] | None) -> None:
+        """A plan is made, of some pods or as a whole."""
+        planned = dict.fromkeys(task.move.pod.uid for task in tasks)
+        if may_move is None:
+            # What is searched for as a whole, and what counts on a fence, is not planned in parts.
+            self._rest = {} if cycle.record.searches or cycle.fence is not None else planned
+        for uid in (may_move or frozenset()) - planned.keys():
+            self._rest.pop(uid, None)
+        self._made, self._is_whole = 0, may_move is None
+
+    def carried_out(self, *, astray: bool) -> None:
+        """The last plan has ended, led astray or not."""
+        if not self._made or (self._is_whole and not astray):
+            self._rest.clear()
+        self._most = max(_FEWEST, 2 * self._made)
+
     def note(self, outcome: Outcome) -> None:
         """Remember what the next plan of the cycle has to know."""
+        if isinstance(outcome, Evicted):
+            self._made += 1
+        if isinstance(outcome, (Evicted, *UNFULFILLED)) and not _is_replanned(outcome):
+            self._rest.pop(outcome.task.move.pod.uid, None)
         match outcome:
             case Evicted(task):
                 self.evicted.append(task)
@@ -129,6 +173,10 @@ class CycleProgress:
     def _spend(self, task: Task) -> None:
         move = task.move
         self.prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
+
+
+def _is_replanned(outcome: Outcome) -> bool:
+    return isinstance(outcome, Dropped) and outcome.code is OutcomeCode.REPLANNED
 
 
 async def makes_room(view: WaitingView, cycle: Cycle, progress: CycleProgress, given_up: int) -> bool:

@@ -166,13 +166,19 @@ class DeschedulerActor:
     async def _carry_out_plan(self, progress: CycleProgress) -> bool:
         """Make a plan and carry it out; whether to make another one afterwards."""
         execution = self._execution
-        resting = execution.memory.pausing(elapsed())
-        decision = self._decide(Before(progress.prior_evictions, progress.given_up, resting, self._searches))
+        resting, may_move = execution.memory.pausing(elapsed()), progress.may_move()
+        decision = self._decide(
+            Before(progress.prior_evictions, progress.given_up, resting, may_move, searches=self._searches)
+        )
         self._searches = decision.cycle.record.searches
-        if not decision.tasks or closed(execution.settings.windows, execution.clock()) is not None:
+        progress.decided(decision.cycle, decision.tasks, may_move)
+        if closed(execution.settings.windows, execution.clock()) is not None:
             return False
         steps, given_up = progress.steps, len(progress.given_up)
         astray = await carried_out(execution, decision.tasks, 0.0, progress.note)
+        progress.carried_out(astray=astray)
+        if progress.repairs:
+            return True
         more = astray or await makes_room(self._view, decision.cycle, progress, given_up)
         return more and progress.steps > steps
 
