@@ -165,6 +165,8 @@ class Groups:
     #: The number of the group of each pod, or NO_GROUP; int64[pod].
     of_pod: PodColumn[np.int64] = field(init=False)
     _labels: _RelevantLabels = field(init=False)
+    _owners_of_kinds: frozenset[str] = field(init=False)
+    _labels_of_owners: frozenset[str] = field(init=False)
     #: By namespace, relevant labels, other marks and owners.
     _numbers: dict[tuple[int, int, int, int], int] = field(default_factory=dict, init=False)
     #: Rows by namespace and name; made when a pod is owned by another.
@@ -172,11 +174,13 @@ class Groups:
 
     def __post_init__(self) -> None:
         self._labels = _RelevantLabels(self.cluster.pods, _label_keys(self.kinds))
+        self._owners_of_kinds = frozenset(owner for kind in self.kinds for owner in kind.owners)
+        self._labels_of_owners = frozenset(kind.owner_label for kind in self.kinds) - {""}
         self.of_pod = PodColumn(self.cluster.pods, self._find)
 
     def of(self, pod: int) -> Group | None:
         """The group of a pod; None if it belongs to none."""
-        number = int(self.of_pod.values[pod])
+        (number,) = self._find(np.array([pod])).tolist()
         return None if number == NO_GROUP else self.known.keys()[number]
 
     def members(self, group: int, exists: BoolArray) -> IntArray:
@@ -216,6 +220,8 @@ class Groups:
         if not given and not tables.owners[owners]:
             return NO_GROUP
         above = cache(lambda: list(self._owners(namespace, owners)))
+        if not given and not any(self._may_own(*each) for each in above()):
+            return NO_GROUP
         for position, kind in enumerate(self.kinds):
             name = _name_of(kind, given, above)
             if name:
@@ -223,6 +229,10 @@ class Groups:
             if name is not None:
                 return _OF_ITS_OWN - position
         return NO_GROUP
+
+    def _may_own(self, owner: OwnerReference, labels: Mapping[str, str]) -> bool:
+        """Whether some kind's groups have owners like this one: with those of most pods no kind needs to be asked."""
+        return owner.kind in self._owners_of_kinds or not self._labels_of_owners.isdisjoint(labels)
 
     def _marks(self, labels: int, marks: int) -> Mapping[str, str]:
         tables = self.cluster.pods.tables
