@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from builders import HOSTNAME, Object, a_node, a_pod, ago
+from builders.metadata import uid_of
 from builders.policies import strategy_policy
 from descheduling import harness
 from descheduling.harness import a_cluster
@@ -77,3 +78,13 @@ def test_no_proof_counts_on_a_pod_that_was_given_up() -> None:
     assert first.tasks[0].move.pod.name not in moves(again)
     refusals = {each.pod: each.reason[1] for each in again.cycle.record.refusals}
     assert refusals[again.cycle.state.cluster.pods.uids.index(uid)] == "GivenUp"
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_repaired_plan_moves_only_pods_that_it_may_move(count: int) -> None:
+    rules = CycleRules(a_policy())
+    first = moves(decide(duplicates(), rules, Before(), NOW))
+    allowed = {uid_of("Pod", "default", name) for name in first[:count]}
+    assert moves(decide(duplicates(), rules, Before(may_move=allowed), NOW)) == first[:count]
+    given_up = decide(duplicates(), rules, Before(may_move=allowed, given_up=allowed), NOW)
+    assert moves(given_up) == []
