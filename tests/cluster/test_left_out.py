@@ -35,6 +35,11 @@ from restow.proving.disruption_budgets import DisruptionBudgets
 LARGEST, BEYOND = str(2**63 - 1), "10E"
 
 
+def a_quota(*, hard: str = "1", used: str = "1") -> Object:
+    status = {"hard": {"memory": hard}, "used": {"memory": used}}
+    return {"kind": "ResourceQuota", "metadata": {"name": "odd", "namespace": "default"}, "status": status}
+
+
 def wire(thing: Object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(thing), type=KINDS[thing["kind"]])
 
@@ -66,6 +71,8 @@ def of(*things: Object) -> ClusterSnapshot:
         pytest.param(a_node("odd", memory=BEYOND), "memory is more than", id="node"),
         pytest.param(a_pvc("odd", size=BEYOND), "spec.resources.requests: storage is more than", id="claim"),
         pytest.param(a_pv("odd", size=BEYOND), "spec.capacity: storage is more than", id="volume"),
+        pytest.param(a_quota(hard=BEYOND), "status.hard: memory is more than", id="quota"),
+        pytest.param(a_quota(used="many"), 'status.used: memory: "many"', id="use of a quota"),
         pytest.param(node_metrics("odd", cpu=BEYOND), "usage: cpu is more than", id="node usage"),
         pytest.param(pod_metrics("odd", cpu=BEYOND), "usage: cpu is more than", id="pod usage"),
     ],

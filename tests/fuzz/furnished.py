@@ -159,6 +159,13 @@ def _rules() -> list[Object]:
         a_namespace("default", labels={"team": "red"}, annotations={"restow.dev/eviction": "enabled"}),
         a_pdb("web", selector=_APP, min_available="50%", disruptions_allowed=1, current_healthy=7, expected_pods=7),
         a_priority_class("high", 3, default=True),
+        _of(
+            "v1",
+            "ResourceQuota",
+            "team",
+            spec={"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "DoesNotExist"}]}},
+            status={"hard": {"pods": "40", "requests.cpu": "20", "limits.memory": "1Ti"}, "used": {"pods": "9"}},
+        ),
     ]
 
 
@@ -201,5 +208,5 @@ def _usage() -> list[Object]:
 
 
 def _of(version: str, kind: str, name: str, **fields: object) -> Object:
-    namespace = {"namespace": "default"} if kind == "CSIStorageCapacity" else {}
+    namespace = {"namespace": "default"} if kind in ("CSIStorageCapacity", "ResourceQuota") else {}
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name} | namespace} | fields

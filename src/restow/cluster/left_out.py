@@ -27,6 +27,7 @@ from restow.kube.objects import (
     PersistentVolumeClaim,
     PodDisruptionBudget,
     PodMetrics,
+    ResourceQuota,
     Unreadable,
     VirtualMachineInstanceMigration,
     WireQuantity,
@@ -180,6 +181,11 @@ def _of_capacity(capacity: CSIStorageCapacity) -> Iterator[_Amount]:
     return ((path, text) for path, text in found.items() if text is not None)
 
 
+def _of_quota(quota: ResourceQuota) -> Iterator[_Amount]:
+    yield from _of("status.hard", quota.status.hard)
+    yield from _of("status.used", quota.status.used)
+
+
 def _check_times(migration: VirtualMachineInstanceMigration) -> None:
     state = migration.status.migration_state
     for name, text in (
@@ -204,6 +210,7 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "PersistentVolumeClaim": _check_claim,
     "PersistentVolume": partial(_check_amounts, _of_volume),
     "CSIStorageCapacity": partial(_check_amounts, _of_capacity),
+    "ResourceQuota": partial(_check_amounts, _of_quota),
     "VirtualMachineInstanceMigration": _check_times,
     "NodeMetrics": partial(_check_amounts, _of_node_usage),
     "PodMetrics": partial(_check_amounts, _of_pod_usage),

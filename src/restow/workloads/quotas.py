@@ -38,8 +38,6 @@ _PLAIN: Final = ("cpu", "memory", "ephemeral-storage")
 _BEST_EFFORT: Final = QOS_CLASSES.index("BestEffort")
 #: Controllers whose pods have no deadline: the API server refuses a template with one.
 _WITHOUT_DEADLINE: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
-
-
 #: When a replacement comes, if one does.
 _COMING: Final = (ReplacementPolicy.OVERLAPPING, ReplacementPolicy.AFTERWARDS)
 
