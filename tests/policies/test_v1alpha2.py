@@ -182,6 +182,13 @@ class TestRestowSection:
         ]
         assert errors(a_policy(restow=["prove"])) == ["must be a mapping, not a list"]
 
+    def test_beside_a_value_that_cannot_be_read_the_others_are_checked(self):
+        window = {"start": "x", "duration": "1h"}
+        (unread, *checked) = errors(a_policy(restow={"waitForReady": "xx", "waitForBudget": "0s", "windows": [window]}))
+        assert unread.startswith("must be a duration such as 1h30m")
+        assert checked[0] == "must be longer than 0s"
+        assert checked[1].startswith("must be a cron expression")
+
 
 class TestLenientKeys:
     def test_unknown_keys_outside_args_are_ignored_with_a_warning(self):

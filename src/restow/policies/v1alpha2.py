@@ -71,7 +71,7 @@ def read(document: Document, plugins: Plugins, sources: UsageSources) -> Reading
     issues += _duplicates(document)
     faults = [issue.path for issue in top.errors]
     wire = top.value or decode(sound_parts(document.data, faults), DeschedulerPolicy, ()).value or DeschedulerPolicy()
-    settings = restow.value or RestowSettings()
+    settings = restow.value or _sound_settings(document, [issue.path for issue in restow.errors])
     skipped = {entry_of(path) for path in faults}
     configs = [
         read_configs(profile, ("profiles", index), plugins, skipped) for index, profile in enumerate(wire.profiles)
@@ -88,6 +88,12 @@ def read(document: Document, plugins: Plugins, sources: UsageSources) -> Reading
         return Reading(None, tuple(issues))
     wire = structs.replace(wire, metrics_providers=providers)
     return Reading(_policy(wire, configs, settings, plugins), tuple(issues))
+
+
+def _sound_settings(document: Document, faults: list[Path]) -> RestowSettings:
+    """The restow section without its parts that cannot be decoded, so that what is wrong with the others is said as well."""
+    sound = sound_parts(document.data, faults).get("restow")
+    return decoding.decode(sound, RestowSettings, ("restow",)).value or RestowSettings()
 
 
 def _queries(configs: list[tuple[Config, ...]], sources: UsageSources) -> Iterator[Issue]:
