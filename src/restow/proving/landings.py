@@ -17,6 +17,7 @@ import numpy as np
 
 from restow.cluster.closed_nodes import leaving_taint
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.framework import LandingCheck, Reason, Suggestion
 from restow.descheduling.placement import (
@@ -38,6 +39,7 @@ from restow.policies.codes import Certainty, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.proving.predictions import PlacementPrediction
 from restow.scheduling.framework.verdicts import histogram, reason_counts
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import Kinds, MissingData, plural
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
@@ -353,6 +355,16 @@ def some(names: Sequence[str], count: int) -> str:
     """The first few names, and how many more of the ``count`` there are, for a sentence."""
     first = ", ".join(names[:_NAMED])
     return first if count <= _NAMED else f"{first} and {count - _NAMED} more"
+
+
+def no_place(cluster: ClusterSnapshot, decision: SchedulingDecision) -> Reason:
+    """Why a replacement that the scheduler would leave pending is refused."""
+    if decision.nominated_node == PENDING:
+        return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
+    victims = some([cluster.pods.full_name(each) for each in decision.victims], len(decision.victims))
+    node = cluster.nodes.names[decision.nominated_node]
+    message = f"it would fit only if {victims} left {node}: {decision.message}"
+    return Stage.PLACEMENT, RefusalCode.NEEDS_PREEMPTION, message
 
 
 def _probability_of(target: int, candidates: IntArray, figures: Sequence[float]) -> float | None:

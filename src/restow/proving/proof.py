@@ -25,7 +25,7 @@ from restow.descheduling.groups import MovingGroups
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, ReplacementMode, Stage
 from restow.proving.disruption_budgets import DisruptionBudgets
-from restow.proving.landings import Landings, missing_kinds, only, some
+from restow.proving.landings import Landings, missing_kinds, no_place, only
 from restow.proving.predictions import Caveats, PlacementPrediction, RefusalMemory, elsewhere_text
 from restow.proving.steering import can_be_steered
 from restow.proving.surges import SurgeChoice
@@ -310,7 +310,7 @@ class Prover:
     ) -> Landing | Reason:
         """Where the scheduler puts the replacement, or why that is not good; identical pods need not be scheduled again."""
         if decision.node == PENDING:
-            nowhere = self._no_place(decision)
+            nowhere = no_place(self._state.cluster, decision)
             self._memory.learn(suggestion.pod, source, nowhere)
             return nowhere
         prediction = self._prediction(suggestion.pod, decision, source)
@@ -385,17 +385,6 @@ class Prover:
 
     def _workload(self, pod: int) -> tuple[int, int]:
         return int(self._pods.namespace[pod]), int(self._pods.owners[pod])
-
-    def _no_place(self, decision: SchedulingDecision) -> Reason:
-        if decision.nominated_node != PENDING:
-            victims = some([self._pods.full_name(each) for each in decision.victims], len(decision.victims))
-            node = self._nodes.names[decision.nominated_node]
-            return (
-                Stage.PLACEMENT,
-                RefusalCode.NEEDS_PREEMPTION,
-                f"it would fit only if {victims} left {node}: {decision.message}",
-            )
-        return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
 
 
 #: Refusals of replacements that fit on no node.
