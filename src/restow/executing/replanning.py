@@ -3,10 +3,10 @@
 The cycle then decides again, and also when budgets that kept pods have room again. ``CycleProgress`` is what the next
 plan has to know of those before it. A dry run carries out one plan, and has no client, so it cannot write.
 
-Where replacements often land elsewhere, few moves of a plan are made before it ends, and making all of it anew for each of
-these would take most of the time. So the rest of a *whole* plan is *repaired*: the plans after it may move only the next
-pods of that rest, twice as many as the last plan has moved. Strategies, limits and proofs are the same, on the cluster as
-it is; what does not hold any more is dropped. When nothing is left of the rest, a whole plan follows.
+Where replacements often land elsewhere, few moves of a plan are made before it ends, and making a new one of the whole
+cluster each time would take most of the time. So the rest of a *whole* plan is *repaired*: the plans after it may move
+only the next pods of that rest, twice as many as the last plan has moved. Strategies, limits and proofs are the same, on
+the cluster as it is; what does not hold any more is dropped. When nothing is left of the rest, a whole plan follows.
 """
 
 from __future__ import annotations
