@@ -17,6 +17,24 @@ class Reference(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
 
 
+class Preconditions(msgspec.Struct, frozen=True):
+    """What the object must be for a deletion to be carried out."""
+
+    uid: str = ""
+
+
+class Deletion(msgspec.Struct, frozen=True):
+    """How an eviction deletes its pod."""
+
+    preconditions: Preconditions = Preconditions()
+
+
+class Body(msgspec.Struct, frozen=True, rename="camel"):
+    """What was sent; logged of evictions only."""
+
+    delete_options: Deletion = Deletion()
+
+
 class User(msgspec.Struct, frozen=True):
     """The caller, as authenticated."""
 
@@ -42,6 +60,7 @@ class Call(msgspec.Struct, frozen=True, rename="camel"):
     user_agent: str = ""
     object_ref: Reference = Reference()
     response_status: Status = Status()
+    request_object: Body = Body()
 
     @property
     def seconds(self) -> float:

@@ -53,11 +53,12 @@ def etcd(layout: Layout, settings: Settings) -> list[str]:
 
 
 def apiserver(layout: Layout, settings: Settings) -> list[str]:
-    """Flags of kube-apiserver: RBAC, aggregation, an audit log of every finished call."""
+    """Flags of kube-apiserver: RBAC, aggregation, an audit log of every finished call, and of what evictions say."""
     made = layout.certificates
+    evictions = {"level": "Request", "resources": [{"group": "", "resources": ["pods/eviction"]}]}
     policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"} | {
         "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata"}],
+        "rules": [evictions, {"level": "Metadata"}],
     }
     return [
         f"--etcd-servers=http://{HOST}:{layout.ports.etcd}",

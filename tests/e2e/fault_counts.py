@@ -75,12 +75,13 @@ def check(run: Run) -> None:
 
 
 def evicted_twice(plane: ControlPlane, app: str) -> int:
-    """How many pods of a Deployment were evicted more than once; the names of their replacements are others."""
+    """How many pods of a workload were evicted more than once: by uid, since a StatefulSet's next pod has the same name."""
     granted = Counter(
-        call.object_ref.name
+        call.request_object.delete_options.preconditions.uid
         for call in plane.audit.calls("create", "pods", "eviction")
         if call.response_status.code == 201 and call.object_ref.name.startswith(f"{app}-")
     )
+    assert "" not in granted, "an eviction that names no uid"
     return sum(times > 1 for times in granted.values())
 
 
