@@ -131,14 +131,14 @@ async def test_a_surge_of_a_rollout_that_was_left_is_ended(ready: int) -> None:
         left = {"metadata": LEFT, "status": {"readyReplicas": ready, "observedGeneration": "3"}}
         server.answers("GET", f"/apis/{API}", an_answer({}))
         server.answers("GET", ROLLOUTS, an_answer({"metadata": {}, "items": [left]}))
-        assert await end_all(api, pytest.fail) == ["Rollout default/shop"]
+        assert (await end_all(api, pytest.fail)).workloads == ["Rollout default/shop"]
     (lowered,) = patches(server)
     assert [step.get("value") for step in lowered] == [2, 1, None]
 
 
 async def test_without_argo_nothing_is_looked_for_and_nothing_is_said() -> None:
     async with a_server() as (_, api):
-        assert await end_all(api, pytest.fail) == []
+        assert (await end_all(api, pytest.fail)).workloads == []
 
 
 @pytest.mark.parametrize("is_served", [False, True])
@@ -150,7 +150,7 @@ async def test_without_the_right_to_rollouts_something_is_said_only_where_there_
         server.answers("GET", ROLLOUTS, a_status(403, "Forbidden", words))
         if is_served:
             server.answers("GET", f"/apis/{API}", an_answer({"kind": "APIResourceList"}))
-        assert await end_all(api, said.append) == []
+        assert (await end_all(api, said.append)).workloads == []
     expected = (
         "surges of Rollouts may be under way, and are not ended: restow may not list rollouts; "
         'add the rule {apiGroups: ["argoproj.io"], resources: ["rollouts"], verbs: [list]} to its ClusterRole'

@@ -213,6 +213,31 @@ async def test_what_could_not_be_undone_is_said_and_looked_for_again() -> None:
     assert len([each for each in server.asked if each.path.endswith("apps/v1/deployments")]) == 2
 
 
+async def test_a_number_that_cannot_be_put_back_at_once_is_put_back_later() -> None:
+    said: list[str] = []
+    async with a_server(cost="5") as server, surging(server, said) as surges:
+        assert await surges.begin(a_move()) == a_move()
+        server._answers["PATCH", DEPLOYMENT][:] = [a_status(500, "InternalError", "etcd is away"), an_answer({})]
+        await surges.undo(a_move(), new_pod())
+    assert [body[1]["value"] for path, body in patches(server)[1:] if path == DEPLOYMENT] == [1, 1]
+    assert said == []
+
+
+async def test_a_surge_that_could_not_be_ended_is_ended_later() -> None:
+    record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
+    metadata = {"name": "shop", "namespace": "default", "annotations": {ANNOTATION: json.dumps(record)}}
+    said: list[str] = []
+    async with a_server() as server, surging(server, said) as surges:
+        server.answers("GET", "/apis/apps/v1/deployments", a_list({"metadata": metadata}))
+        server.answers("GET", "/apis/apps/v1/replicasets", a_list())
+        server._answers["PATCH", DEPLOYMENT][:] = [a_status(500, "InternalError", "etcd is away"), an_answer({})]
+        for _ in range(3):
+            await surges.clean()
+    failed, ended = said
+    assert "may have one pod more than it is to have" in failed
+    assert ended == "Deployment default/shop was in the middle of a surge, which has been ended"
+
+
 @pytest.mark.parametrize(("ready", "cost"), [(2, "-2147483648"), (1, None)])
 async def test_a_surge_that_was_left_goes_forwards_if_all_are_ready_and_else_backwards(ready: int, cost: Any) -> None:
     record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
@@ -223,7 +248,7 @@ async def test_a_surge_that_was_left_goes_forwards_if_all_are_ready_and_else_bac
         left = {"metadata": metadata, "status": {"readyReplicas": ready}}
         server.answers("GET", "/apis/apps/v1/deployments", a_list(left, broken))
         server.answers("GET", "/apis/apps/v1/replicasets", a_list())
-        assert await end_all(api, said.append) == ["Deployment default/shop"]
+        assert (await end_all(api, said.append)).workloads == ["Deployment default/shop"]
     (pod, marked), (workload, lowered) = patches(server)
     assert (pod, marked["metadata"]["annotations"]) == (POD, {DELETION_COST: cost})
     assert (workload, lowered[0]["value"], lowered[1]["value"]) == (DEPLOYMENT, 2, 1)
@@ -239,7 +264,7 @@ async def test_a_surge_is_ended_on_a_deployment_that_another_object_controls() -
     async with a_server() as server, an_api(server.url) as api:
         server.answers("GET", "/apis/apps/v1/deployments", a_list({"metadata": metadata}))
         server.answers("GET", "/apis/apps/v1/replicasets", a_list())
-        assert await end_all(api, pytest.fail) == ["Deployment default/shop"]
+        assert (await end_all(api, pytest.fail)).workloads == ["Deployment default/shop"]
 
 
 async def test_what_a_deployment_has_copied_to_its_replica_set_is_no_surge() -> None:
@@ -250,7 +275,7 @@ async def test_what_a_deployment_has_copied_to_its_replica_set_is_no_surge() -> 
     async with a_server() as server, an_api(server.url) as api:
         server.answers("GET", "/apis/apps/v1/deployments", a_list())
         server.answers("GET", "/apis/apps/v1/replicasets", a_list({"metadata": metadata, "spec": {"replicas": 2}}))
-        assert await end_all(api, pytest.fail) == []
+        assert (await end_all(api, pytest.fail)).workloads == []
     assert patches(server) == []
 
 

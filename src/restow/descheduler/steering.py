@@ -245,7 +245,9 @@ async def _free_places(api: Api, namespace: str, released: Released) -> None:
 
 async def _end_surges(api: Api, released: Released) -> None:
     try:
-        released.workloads += await end_all(api, released.failures.append)
+        ended = await end_all(api, released.failures.append)
+        released.workloads += ended.workloads
+        released.failures += ended.problems
     except ClientError as error:
         released.failures.append(f"workloads may still have one pod more than they are to have: {error}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -54,18 +55,28 @@ class _Marked(Struct, frozen=True):
         return any(each.controller for each in self.metadata.owner_references or ())
 
 
-async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> list[str]:
-    """End every surge that is under way in the cluster; return which workloads had one.
+@dataclass(slots=True, frozen=True)
+class Ended:
+    """What has become of the surges that were under way."""
 
-    A surge whose pods are all ready goes forwards, any other one backwards. ClientError if workloads cannot be listed.
+    #: Workloads whose surge has ended.
+    workloads: list[str] = field(default_factory=list)
+    #: A sentence for each whose surge could not be ended.
+    problems: list[str] = field(default_factory=list)
+
+
+async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> Ended:
+    """End every surge that is under way in the cluster.
+
+    A surge whose pods are all ready goes forwards, any other one backwards. ClientError if workloads cannot be listed;
+    where only Rollouts may not be listed, that is a warning.
     """
-    ended = []
+    ended = Ended()
     for resource in SURGED:
         for each in await _listed(api, resource, warn):
             surge = each.surge(resource) if isinstance(each, _Marked) else None
             if surge is not None:
-                ended.append(str(surge))
-                await _end(api, surge, each, warn, permit)
+                await _end(api, surge, each, ended, permit)
     return ended
 
 
@@ -90,7 +101,7 @@ async def _is_served(api: Api, resource: ApiResource) -> bool:
     return True
 
 
-async def _end(api: Api, surge: Surge, found: _Marked, warn: Callable[[str], None], permit: Permit | None) -> None:
+async def _end(api: Api, surge: Surge, found: _Marked, ended: Ended, permit: Permit | None) -> None:
     try:
         if found.status.ready_replicas > surge.record.replicas:
             await retire(api, surge, permit)
@@ -98,4 +109,6 @@ async def _end(api: Api, surge: Surge, found: _Marked, warn: Callable[[str], Non
             await set_cost(api, surge.pod, surge.record.cost, permit)
             await lower_replicas(api, surge, permit)
     except ClientError as error:
-        warn(f"{surge} may have one pod more than it is to have: {error}")
+        ended.problems.append(f"{surge} may have one pod more than it is to have: {error}")
+    else:
+        ended.workloads.append(str(surge))

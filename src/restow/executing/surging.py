@@ -47,8 +47,10 @@ from restow.executing.task import Task
 from restow.kube.timestamps import SECOND, format_time
 from restow.workloads.controllers import DELETION_COST
 
-#: How often a change is tried again that another program's change has outdated.
+#: How often a change is tried: one that another program's change has outdated, and one that puts a number back.
 _TRIES: Final = 5
+#: Seconds before a number is put back once more.
+_AGAIN: Final = 2.0
 #: Seconds between two looks whether a surge is taken back.
 _WATCH: Final = 1.0
 #: Seconds: between two looks, and until Services have a new endpoint.
@@ -156,17 +158,26 @@ class Surging:
         if surge is None:
             return
         new = None if pod is None else ObjectRef(pod.namespace, pod.name, pod.uid)
-        try:
-            if new is not None:
-                await set_cost(self.api, new, FIRST_TO_GO, self.permit)
-            await set_cost(self.api, surge.pod, surge.record.cost, self.permit)
-            await asyncio.sleep(COST_SEEN)
-            if not await lower_replicas(self.api, surge, self.permit) and new is not None:
-                # Somebody else decides now which pods stay.
-                await set_cost(self.api, new, None, self.permit)
-        except ClientError as error:
-            self._is_clean = False
-            self.warn(f"{surge} has one pod more than it is to have, until restow looks again: {error}")
+        for tries in range(1, _TRIES + 1):
+            try:
+                await self._put_back(surge, new)
+            except ClientError as error:
+                if tries == _TRIES or isinstance(error, NotPermitted):
+                    self._is_clean = False
+                    self.warn(f"{surge} has one pod more than it is to have, until restow looks again: {error}")
+                    return
+            else:
+                return
+            await asyncio.sleep(_AGAIN)
+
+    async def _put_back(self, surge: Surge, new: ObjectRef | None) -> None:
+        if new is not None:
+            await set_cost(self.api, new, FIRST_TO_GO, self.permit)
+        await set_cost(self.api, surge.pod, surge.record.cost, self.permit)
+        await asyncio.sleep(COST_SEEN)
+        if not await lower_replicas(self.api, surge, self.permit) and new is not None:
+            # Somebody else decides now which pods stay.
+            await set_cost(self.api, new, None, self.permit)
 
     async def clean(self) -> None:
         """End the surges that others have left, or that could not be undone. Looks once, and again after failures."""
@@ -177,6 +188,8 @@ class Surging:
         except ClientError as error:
             self.warn(f"surges that may be under way were not looked for: {error}")
             return
-        self._is_clean = True
-        for each in ended:
+        self._is_clean = not ended.problems
+        for problem in ended.problems:
+            self.warn(problem)
+        for each in ended.workloads:
             self.warn(f"{each} was in the middle of a surge, which has been ended")
