@@ -224,11 +224,9 @@ async def test_a_number_that_cannot_be_put_back_at_once_is_put_back_later() -> N
 
 
 async def test_a_surge_that_could_not_be_ended_is_ended_later() -> None:
-    record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
-    metadata = {"name": "shop", "namespace": "default", "annotations": {ANNOTATION: json.dumps(record)}}
     said: list[str] = []
     async with a_server() as server, surging(server, said) as surges:
-        server.answers("GET", "/apis/apps/v1/deployments", a_list({"metadata": metadata}))
+        server.answers("GET", "/apis/apps/v1/deployments", a_list(a_left_surge(1)))
         server.answers("GET", "/apis/apps/v1/replicasets", a_list())
         server._answers["PATCH", DEPLOYMENT][:] = [a_status(500, "InternalError", "etcd is away"), an_answer({})]
         for _ in range(3):
@@ -238,21 +236,71 @@ async def test_a_surge_that_could_not_be_ended_is_ended_later() -> None:
     assert ended == "Deployment default/shop was in the middle of a surge, which has been ended"
 
 
-@pytest.mark.parametrize(("ready", "cost"), [(2, "-2147483648"), (1, None)])
-async def test_a_surge_that_was_left_goes_forwards_if_all_are_ready_and_else_backwards(ready: int, cost: Any) -> None:
+def a_left_surge(ready: int) -> dict[str, Any]:
+    """A Deployment in the middle of a surge that nobody leads any more, with some ready pods."""
     record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
     metadata = {"name": "shop", "namespace": "default", "annotations": {ANNOTATION: json.dumps(record)}}
-    broken = {"metadata": {"name": "x", "namespace": "default", "annotations": {ANNOTATION: "what?"}}}
+    selector = {"matchLabels": {"app": "shop"}}
+    return {"metadata": metadata, "spec": {"selector": selector}, "status": {"readyReplicas": ready}}
+
+
+def a_member(uid: str, *, app: str = "shop", cost: str | None = None, **more: Any) -> dict[str, Any]:
+    """A pod with a label, and perhaps a deletion cost."""
+    annotations = {} if cost is None else {DELETION_COST: cost}
+    return {"metadata": {"name": uid, "uid": uid, "labels": {"app": app}, "annotations": annotations} | more}
+
+
+async def ended(server: Server, *deployments: Any, pods: Any = (), old: Any = None) -> list[tuple[str, Any]]:
+    """What is patched where surges were left; ``pods`` are those of the namespace, ``old`` the pod that moves, if it is there."""
     said: list[str] = []
-    async with a_server() as server, an_api(server.url) as api:
-        left = {"metadata": metadata, "status": {"readyReplicas": ready}}
-        server.answers("GET", "/apis/apps/v1/deployments", a_list(left, broken))
-        server.answers("GET", "/apis/apps/v1/replicasets", a_list())
-        assert (await end_all(api, said.append)).workloads == ["Deployment default/shop"]
-    (pod, marked), (workload, lowered) = patches(server)
+    server.answers("GET", "/apis/apps/v1/deployments", a_list(*deployments))
+    server.answers("GET", "/apis/apps/v1/replicasets", a_list())
+    server.answers("GET", "/api/v1/namespaces/default/pods", a_list(*pods))
+    server._answers["GET", POD][:] = [a_status(404, "NotFound", "gone") if old is None else an_answer(old)]
+    async with an_api(server.url) as api:
+        found = await end_all(api, said.append)
+    assert (found.workloads, found.problems, said) == (["Deployment default/shop"], [], [])
+    return patches(server)
+
+
+@pytest.mark.parametrize(("ready", "cost"), [(2, "-2147483648"), (1, None)])
+async def test_a_surge_that_was_left_goes_forwards_if_all_are_ready_and_else_backwards(ready: int, cost: Any) -> None:
+    broken = {"metadata": {"name": "x", "namespace": "default", "annotations": {ANNOTATION: "what?"}}}
+    others = a_member("other", app="other", cost="-2147483648"), a_member("uid-web-0", cost="-2147483648")
+    async with a_server() as server:
+        (pod, marked), (workload, lowered) = await ended(server, a_left_surge(ready), broken, pods=others)
     assert (pod, marked["metadata"]["annotations"]) == (POD, {DELETION_COST: cost})
     assert (workload, lowered[0]["value"], lowered[1]["value"]) == (DEPLOYMENT, 2, 1)
-    assert said == []
+
+
+async def test_a_surge_that_was_being_undone_goes_backwards_although_all_are_ready() -> None:
+    """The new pod is marked already; forwards, the mark would stay on it."""
+    async with a_server() as server:
+        (pod, marked), _ = await ended(server, a_left_surge(2), pods=[a_member("uid-new-1", cost="-2147483648")])
+    assert (pod, marked["metadata"]["annotations"]) == (POD, {DELETION_COST: None})
+
+
+async def test_where_the_controller_takes_another_pod_the_mark_is_taken_back() -> None:
+    async with a_server() as server:
+        *_, (pod, unmarked) = await ended(server, a_left_surge(2), old=a_member("uid-web-0"))
+    assert (pod, unmarked["metadata"]["annotations"]) == (POD, {DELETION_COST: None})
+
+
+@pytest.mark.parametrize("old", [a_member("another"), a_member("uid-web-0", deletionTimestamp="2026-01-01T00:00:00Z")])
+async def test_a_pod_that_is_on_its_way_out_keeps_its_mark(old: dict[str, Any]) -> None:
+    async with a_server() as server:
+        assert len(await ended(server, a_left_surge(2), old=old)) == 2
+
+
+async def test_an_old_pod_that_does_not_go_loses_its_mark() -> None:
+    """Its controller has taken another one; the number of replicas is as before."""
+    async with a_server(cost="5") as server, surging(server) as surges:
+        assert await surges.begin(a_move()) == a_move()
+        assert await surges.finish(a_move(), new_pod()) is None
+        before = len(patches(server))
+        await surges.undo(a_move(), new_pod())
+    ((pod, unmarked),) = patches(server)[before:]
+    assert (pod, unmarked["metadata"]["annotations"]) == (POD, {DELETION_COST: "5"})
 
 
 async def test_a_surge_is_ended_on_a_deployment_that_another_object_controls() -> None:

@@ -14,8 +14,22 @@ from restow.client.listing import all_objects
 from restow.client.resources import RESOURCES, ROLLOUTS, ApiResource
 from restow.client.transport import Api, Permit
 from restow.errors import ClientError
-from restow.executing.surged_workloads import ANNOTATION, SURGED, Surge, SurgeRecord, lower_replicas, retire, set_cost
-from restow.kube.objects import OwnerReference
+from restow.executing.surged_workloads import (
+    ANNOTATION,
+    FIRST_TO_GO,
+    SURGED,
+    Surge,
+    SurgeRecord,
+    SurgeRefusedError,
+    lower_replicas,
+    read,
+    retire,
+    set_cost,
+    wait_until_gone,
+)
+from restow.kube.labels import selector_from
+from restow.kube.objects import LabelSelector, OwnerReference
+from restow.workloads.controllers import DELETION_COST
 
 
 class _Metadata(Struct, frozen=True, rename="camel"):
@@ -29,10 +43,15 @@ class _Status(Struct, frozen=True, rename="camel"):
     ready_replicas: int = 0
 
 
+class _Spec(Struct, frozen=True):
+    selector: LabelSelector | None = None
+
+
 class _Marked(Struct, frozen=True):
     """What ending a surge needs to know of a workload."""
 
     metadata: _Metadata
+    spec: _Spec = _Spec()
     status: _Status = _Status()
 
     def surge(self, resource: ApiResource) -> Surge | None:
@@ -68,7 +87,7 @@ class Ended:
 async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> Ended:
     """End every surge that is under way in the cluster.
 
-    A surge whose pods are all ready goes forwards, any other one backwards. ClientError if workloads cannot be listed;
+    A surge whose pods are all ready goes forwards, unless it was being undone; any other one goes backwards. ClientError if workloads cannot be listed;
     where only Rollouts may not be listed, that is a warning.
     """
     ended = Ended()
@@ -103,12 +122,24 @@ async def _is_served(api: Api, resource: ApiResource) -> bool:
 
 async def _end(api: Api, surge: Surge, found: _Marked, ended: Ended, permit: Permit | None) -> None:
     try:
-        if found.status.ready_replicas > surge.record.replicas:
-            await retire(api, surge, permit)
+        if found.status.ready_replicas > surge.record.replicas and not await _is_being_undone(api, surge, found):
+            if await retire(api, surge, permit):
+                await wait_until_gone(api, surge, permit)
         else:
             await set_cost(api, surge.pod, surge.record.cost, permit)
             await lower_replicas(api, surge, permit)
-    except ClientError as error:
+    except (ClientError, SurgeRefusedError, ValueError) as error:
         ended.problems.append(f"{surge} may have one pod more than it is to have: {error}")
     else:
         ended.workloads.append(str(surge))
+
+
+async def _is_being_undone(api: Api, surge: Surge, found: _Marked) -> bool:
+    """Whether a pod of the workload other than the one that moves is to go first: the new one, which is not wanted."""
+    selector = selector_from(found.spec.selector)
+    listed = await read(api, RESOURCES["Pod"], surge.namespace, "")
+    others = (each["metadata"] for each in listed.get("items") or () if each["metadata"]["uid"] != surge.record.uid)
+    return any(
+        (each.get("annotations") or {}).get(DELETION_COST) == FIRST_TO_GO and selector.matches(each.get("labels") or {})
+        for each in others
+    )

@@ -50,6 +50,8 @@ _SERVICE: Final = "kubernetes.io/service-name"
 _GITOPS: Final = ("argocd", "flux", "kustomize-controller", "helm-controller", "fleet", "rancher", "sveltos")
 #: Seconds until the controller has seen a deletion cost.
 COST_SEEN: Final = 1.0
+#: How often it is looked, a second apart, whether the controller takes the old pod away.
+_LOOKS: Final = 10
 
 
 class SurgeRefusedError(Exception):
@@ -228,6 +230,23 @@ async def retire(api: Api, surge: Surge, permit: Permit | None) -> bool:
     if not is_lowered:
         await set_cost(api, surge.pod, surge.record.cost, permit)
     return is_lowered
+
+
+async def wait_until_gone(api: Api, surge: Surge, permit: Permit | None) -> None:
+    """Give the old pod its deletion cost back if its controller does not take it away, for instance because it took another."""
+    for _ in range(_LOOKS):
+        if await _is_going(api, surge):
+            return
+        await asyncio.sleep(COST_SEEN)
+    await set_cost(api, surge.pod, surge.record.cost, permit)
+
+
+async def _is_going(api: Api, surge: Surge) -> bool:
+    try:
+        found = await api.read(RESOURCES["Pod"].path(surge.namespace, surge.record.pod), {}, msgspec.json.decode)
+    except NotFound:
+        return True
+    return found["metadata"]["uid"] != surge.record.uid or "deletionTimestamp" in found["metadata"]
 
 
 async def lower_replicas(api: Api, surge: Surge, permit: Permit | None) -> bool:

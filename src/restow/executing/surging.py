@@ -69,6 +69,8 @@ class Surging:
     warn: Callable[[str], None]
     #: By the number of the task.
     _open: dict[int, Surge] = field(default_factory=dict, init=False)
+    #: Likewise, those whose old pod is to go.
+    _going: dict[int, Surge] = field(default_factory=dict, init=False)
     #: Whether no surge is known to be left by others.
     _is_clean: bool = field(default=False, init=False)
 
@@ -140,6 +142,8 @@ class Surging:
         except (SurgeRefusedError, ClientError) as error:
             return f"{surge} keeps its pods: {error}"
         del self._open[task.number]
+        if is_retired:
+            self._going[task.number] = surge
         return None if is_retired else f"somebody has set the replicas of {surge} to another number"
 
     async def _without(self, surge: Surge, pod: PodNow) -> str | None:
@@ -153,7 +157,9 @@ class Surging:
         return None
 
     async def undo(self, task: Task, pod: PodNow | None) -> None:
-        """Give the workload its number back, so that the new pod goes."""
+        """Give the workload its number back, so that the new pod goes; or the old pod its deletion cost if it has not gone."""
+        if (going := self._going.pop(task.number, None)) is not None:
+            await self._keep(going)
         surge = self._open.pop(task.number, None)
         if surge is None:
             return
@@ -169,6 +175,14 @@ class Surging:
             else:
                 return
             await asyncio.sleep(_AGAIN)
+
+    async def _keep(self, surge: Surge) -> None:
+        try:
+            await set_cost(self.api, surge.pod, surge.record.cost, self.permit)
+        except ClientError as error:
+            self.warn(
+                f"pod {surge.namespace}/{surge.record.pod} stays, and is still the first to go of {surge}: {error}"
+            )
 
     async def _put_back(self, surge: Surge, new: ObjectRef | None) -> None:
         if new is not None:
