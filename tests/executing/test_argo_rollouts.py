@@ -132,6 +132,7 @@ async def test_a_surge_of_a_rollout_that_was_left_is_ended(ready: int) -> None:
         server.answers("GET", f"/apis/{API}", an_answer({}))
         server.answers("GET", ROLLOUTS, an_answer({"metadata": {}, "items": [left]}))
         server.answers("GET", "/api/v1/namespaces/default/pods", an_answer({"metadata": {}, "items": []}))
+        server._answers["GET", POD][:] = [a_status(404, "NotFound", "gone")]
         assert (await end_all(api, pytest.fail)).workloads == ["Rollout default/shop"]
     (lowered,) = patches(server)
     assert [step.get("value") for step in lowered] == [2, 1, None]
