@@ -166,7 +166,7 @@ NAMES = {
     "errors": None,
 }
 SIGNATURES = {
-    "Cluster.read": "(*paths)",
+    "Cluster.read": "(*paths, scheduler_version=None)",
     "Cluster.live": "(*, context=None, kubeconfig=None)",
     "Cluster.live_async": "(*, context=None, kubeconfig=None)",
     "Cluster.generate": "(*, nodes=30, pods=None, seed=1, profile='mixed')",

@@ -9,18 +9,24 @@ from pathlib import Path
 import pytest
 
 from restow.kube.objects import API_VERSIONS
-from restow.scheduling.loop.unmodelled import MODELLED, other_scores
+from restow.scheduling.framework.minors import ASSUMED, CHANGES, FOLLOWED
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/compatibility.md").read_text()
+VERSIONS = (ROOT / "docs/reference/scheduler-versions.md").read_text()
 
 
-def test_the_modelled_version_and_those_whose_scores_differ_are_as_the_code_says() -> None:
-    assert f"kube-scheduler 1.{MODELLED}," in PAGE
-    assert f"| **1.{MODELLED}** |" in PAGE
-    first, last = map(int, re.findall(r"\| 1\.(\d+) to 1\.(\d+) \| the same \|", PAGE)[0])
-    assert last == MODELLED - 1
-    assert all("NodeResourcesBalancedAllocation" in other_scores(minor) for minor in range(first, last + 1))
+def test_the_minors_whose_rules_are_known_are_as_the_code_says() -> None:
+    first, last = FOLLOWED[0], FOLLOWED[-1]
+    assert f"| 1.{first} to 1.{last} | its own version |" in PAGE
+    assert f"| 1.{first - 1} and older | 1.{first} |" in PAGE
+    assert f"| 1.{last + 1} and newer | 1.{last} |" in PAGE
+    assert f"Without the flag, 1.{ASSUMED} holds." in VERSIONS
+
+
+def test_the_table_of_changes_is_the_codes() -> None:
+    rows = [f"| 1.{each.since} | {each.plugin} | {each.what} |" for each in CHANGES]
+    assert "\n".join(rows) in VERSIONS
 
 
 def test_the_versions_of_python_are_those_of_the_package() -> None:

@@ -1,4 +1,4 @@
-"""An API server of another minor version: moves that depend on its scheduler's scores are likely at most, and say why."""
+"""The minor version of the API server: where restow does not know its scheduler, moves that depend on scores say so."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Certainty
 from restow.proving.search import prove_cycle
+from restow.scheduling.framework.minors import FOLLOWED
 
 NODES = [a_node(f"n{at}", cpu="4", labels={HOSTNAME: f"n{at}"}) for at in range(3)]
-#: Two replicas on n0; the scheduler of 1.36 puts the next one on an empty node.
+#: Two replicas on n0; the scheduler puts the next one on an empty node.
 DUPLICATES = [
     a_pod(f"p{at}", node="n0", cpu="1", owner=("ReplicaSet", "web"), created=ago(3600), images=["web:1"])
     for at in range(2)
 ]
-OLD = "the API server is Kubernetes 1.35, whose NodeResourcesBalancedAllocation scores otherwise than those of 1.36"
+UNKNOWN = FOLLOWED[-1] + 1
+SAID = f"the API server is Kubernetes 1.{UNKNOWN}, and restow knows the scheduler of 1.33 to 1.37: it goes by 1.37"
 
 
 def planned(minor: int | None, *objects: Object, policy: Object, steering: str = "none") -> Cycle:
@@ -29,13 +31,13 @@ def planned(minor: int | None, *objects: Object, policy: Object, steering: str =
     return prove_cycle(cluster, read_policy(policy), strategies(), parse_time(NOW), steering=steering)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("minor", [36, None])
-def test_the_modelled_version_and_a_file_change_nothing(minor: int | None) -> None:
+@pytest.mark.parametrize("minor", [*FOLLOWED, None])
+def test_a_version_that_is_followed_and_a_file_are_no_caveat(minor: int | None) -> None:
     (eviction,) = planned(minor, *DUPLICATES, policy=a_policy("RemoveDuplicates", {})).record.evictions
     assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
 
 
-@pytest.mark.parametrize(("minor", "says"), [(35, OLD), (33, "Kubernetes 1.33"), (37, "whose scores are not known")])
+@pytest.mark.parametrize(("minor", "says"), [(UNKNOWN, SAID), (FOLLOWED[0] - 1, "it goes by 1.33")])
 def test_a_move_that_depends_on_scores_is_likely_at_most(minor: int, says: str) -> None:
     """On its own node the pod would fit as well."""
     (eviction,) = planned(minor, *DUPLICATES, policy=a_policy("RemoveDuplicates", {})).record.evictions
@@ -44,19 +46,19 @@ def test_a_move_that_depends_on_scores_is_likely_at_most(minor: int, says: str) 
 
 
 def test_where_moves_must_be_certain_it_stays() -> None:
-    cycle = planned(35, *DUPLICATES, policy=a_policy("RemoveDuplicates", {}, restow={"certainty": "certain"}))
+    cycle = planned(UNKNOWN, *DUPLICATES, policy=a_policy("RemoveDuplicates", {}, restow={"certainty": "certain"}))
     assert (moved(cycle), codes(cycle)) == ([], {"p1": "NotCertain"})
-    assert reasons(cycle)["p1"][2].startswith(OLD)
+    assert reasons(cycle)["p1"][2].startswith(SAID)
 
 
 def test_a_move_for_which_every_node_will_do_stays_certain() -> None:
     policy = a_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 60})
-    (eviction,) = planned(35, DUPLICATES[0], policy=policy).record.evictions
+    (eviction,) = planned(UNKNOWN, DUPLICATES[0], policy=policy).record.evictions
     assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
 
 
 def test_a_steered_move_does_not_depend_on_scores() -> None:
     (eviction,) = planned(
-        35, *DUPLICATES, policy=a_policy("RemoveDuplicates", {}), steering="nominate"
+        UNKNOWN, *DUPLICATES, policy=a_policy("RemoveDuplicates", {}), steering="nominate"
     ).record.evictions
     assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")

@@ -59,15 +59,17 @@ class Cluster:
     _found: LoadedCluster = field(compare=False)
 
     @classmethod
-    def read(cls, *paths: str | os.PathLike[str]) -> Cluster:
+    def read(cls, *paths: str | os.PathLike[str], scheduler_version: str | None = None) -> Cluster:
         """Read dumps: files or folders, JSON, YAML or a snapshot, also packed (.gz).
 
-        Several paths make one cluster. InputError where something cannot be read; it names the file.
+        Several paths make one cluster. ``scheduler_version`` is that of its kube-scheduler, 1.33 to 1.37 (1.36 where it is
+        not told). InputError where something cannot be read; it names the file.
         """
         from restow.application.clusters import ClusterSource, read_cluster
         from restow.application.feedback import Collected
 
-        return cls._of(read_cluster(ClusterSource(tuple(os.fspath(each) for each in paths)), Collected()))
+        source = ClusterSource(tuple(os.fspath(each) for each in paths), scheduler_version=scheduler_version)
+        return cls._of(read_cluster(source, Collected()))
 
     @classmethod
     def live(cls, *, context: str | None = None, kubeconfig: str | None = None) -> Cluster:

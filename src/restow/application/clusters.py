@@ -6,6 +6,7 @@ are those of ``--now`` and ``--usage``.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from restow.kube.duration import parse_duration
 from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
+from restow.scheduling.framework.minors import FOLLOWED
 from restow.scheduling.loop.missing_data import KINDS
 from restow.sources.kubectl import printing
 from restow.sources.reading import STDIN
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from restow.cluster.nodes import Nodes
     from restow.cluster.pods import Pods
     from restow.cluster.snapshot import ClusterSnapshot
+
+
+#: With or without the patch.
+_VERSION: Final = re.compile(r"v?1\.([0-9]{1,3})(?:\.[0-9A-Za-z.+-]+)?")
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,6 +44,8 @@ class ClusterSource:
     context: str | None = None
     #: Whether packed and piped inputs may be as large as they are.
     no_size_limit: bool = False
+    #: Of the cluster's kube-scheduler, such as ``1.35``; None for that of the API server.
+    scheduler_version: str | None = None
 
     @property
     def is_live(self) -> bool:
@@ -99,18 +107,30 @@ def read_cluster(where: ClusterSource | LoadedCluster, feedback: Feedback, *, us
     """
     if isinstance(where, LoadedCluster):
         return where
+    minor = None if where.scheduler_version is None else scheduler_minor(where.scheduler_version)
     if where.is_live:
         from restow.application.live_clusters import live_origin, read_live_cluster
 
         with feedback.working("reading the live cluster"):
-            cluster, api_server, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
+            cluster, api_server, notes = read_live_cluster(where.kubeconfig, where.context, minor, usage=usage)
         return LoadedCluster(cluster, live_origin(api_server), notes, api_server, where)
 
     from restow.sources.documents import load_cluster
 
     with feedback.working("reading the cluster"):
         cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
-    return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes(), source=where)
+    return LoadedCluster(
+        replace(cluster, server_minor=minor), origin_of(where, report.origin()), report.notes(), source=where
+    )
+
+
+def scheduler_minor(version: str) -> int:
+    """The minor of a ``--scheduler-version`` (1.35, v1.35.4); InputError where restow does not know that scheduler."""
+    found = _VERSION.fullmatch(version)
+    if found is None or int(found[1]) not in FOLLOWED:
+        known = f"restow knows kube-scheduler 1.{FOLLOWED[0]} to 1.{FOLLOWED[-1]}"
+        raise InputError(f"--scheduler-version: {excerpt(version)} is none of them: {known}")
+    return int(found[1])
 
 
 def instant(now: str | None) -> int:

@@ -19,16 +19,17 @@ from restow.in_thread import in_own_loop
 from restow.live.reading import METRICS, READ, REQUIRED, ListSink, Unlisted, read_kinds
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import Policy
-from restow.scheduling.loop.unmodelled import other_scores
+from restow.scheduling.framework.minors import not_followed
 from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
 
 
 def read_live_cluster(
-    kubeconfig: str | None, context: str | None, *, usage: bool
+    kubeconfig: str | None, context: str | None, scheduler_minor: int | None, *, usage: bool
 ) -> tuple[ClusterSnapshot, str, list[str]]:
     """The cluster as it is now, its API server, and sentences about it: refused kinds with the rule that adds them.
 
+    ``scheduler_minor`` is that of its scheduler; None for that of the API server.
     Refused kinds are missing from the cluster, so that nothing is planned that ``restow run`` would not do.
     InputError where no configuration leads to a cluster, ClientError where the API server does not answer.
     """
@@ -38,8 +39,9 @@ def read_live_cluster(
         api_server, notes, minor = _read_with_version(store, kinds, kubeconfig, context)
         cluster = store.snapshot()
         cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.has_list(kind)})
+        minor = minor if scheduler_minor is None else scheduler_minor
         cluster = replace(cluster, server_minor=minor)
-    if other := other_scores(minor):
+    if other := not_followed(minor):
         notes.append(f"{live_origin(api_server)}: {other}; what depends on scores is likely at most")
     notes += left_out_notes(cluster.left_out)
     unknown = cluster.pods.on_unknown_nodes()

@@ -15,6 +15,7 @@ from restow.cli.options import (
     NoSizeLimit,
     Now,
     SchedulerConfig,
+    SchedulerVersion,
     Verbosity,
 )
 from restow.cli.terminal import DONE, Terminal, write, write_json, write_pieces
@@ -60,6 +61,7 @@ def diff(
     placement: Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)] = None,
     steering: Annotated[SteeringMode | None, Parameter(metavar="HOW", help=_STEER)] = None,
     scheduler_config: SchedulerConfig = None,
+    scheduler_version: SchedulerVersion = None,
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -76,7 +78,10 @@ def diff(
     from restow.application.differing import diff as compared
     from restow.application.planning import PlanRequest
 
-    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    where, feedback = (
+        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
+        Terminal(),
+    )
     plan = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now)
     found = compared(DiffRequest(old, new, plan), feedback)
     feedback.warn_of_timings(verbose)

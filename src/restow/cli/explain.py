@@ -15,6 +15,7 @@ from restow.cli.options import (
     Now,
     PolicyConfigFile,
     SchedulerConfig,
+    SchedulerVersion,
     TableOrJson,
     Verbosity,
 )
@@ -87,6 +88,7 @@ def pod(
     placement: _Placement = None,
     steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
+    scheduler_version: SchedulerVersion = None,
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -103,7 +105,10 @@ def pod(
     from restow.policies.fallbacks import Fallbacks
     from restow.reporting.explain_table import pod_sections
 
-    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    where, feedback = (
+        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
+        Terminal(),
+    )
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
     explanation = explained_pod(request, name, feedback)
     _print(explanation, lambda width: pod_sections(explanation, width), output, feedback, verbose)
@@ -121,6 +126,7 @@ def node(
     placement: _Placement = None,
     steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
+    scheduler_version: SchedulerVersion = None,
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -137,7 +143,10 @@ def node(
     from restow.policies.fallbacks import Fallbacks
     from restow.reporting.explain_table import node_sections
 
-    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    where, feedback = (
+        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
+        Terminal(),
+    )
     if drain:
         _check_without_policy(policy_config_file, placement, steering)
         _print_drain(where, name, scheduler_config, now, output)

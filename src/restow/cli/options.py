@@ -91,6 +91,13 @@ SchedulerConfig = Annotated[
         help="KubeSchedulerConfiguration (v1), or - for standard input. Default: kube-scheduler's defaults.",
     ),
 ]
+SchedulerVersion = Annotated[
+    str | None,
+    Parameter(
+        metavar="VERSION",
+        help="Version of the cluster's kube-scheduler, 1.33 to 1.37. Default: the API server's; for a dump, 1.36.",
+    ),
+]
 Now = Annotated[
     str | None,
     Parameter(metavar="TIME", help="Decide as of this time, such as 2026-11-21T00:00:00Z. Default: now."),

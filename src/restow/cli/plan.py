@@ -17,6 +17,7 @@ from restow.cli.options import (
     Now,
     PolicyConfigFile,
     SchedulerConfig,
+    SchedulerVersion,
     Verbosity,
     WithTimings,
 )
@@ -157,6 +158,7 @@ def plan(
     placement: _Placement = None,
     steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
+    scheduler_version: SchedulerVersion = None,
     now: Now = None,
     node_selector: _NodeSelector = None,
     max_pods_to_evict_per_node: _Limit = None,
@@ -196,7 +198,7 @@ def plan(
 
     asked = GoalRequest(goal, budget, free, tuple(for_ or ()), prices)
     request = PlanRequest(
-        where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
+        where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
         policy=policy_config_file if curve else policy_or_goal(policy_config_file, asked),
         placement=placement,
         steering=steering,

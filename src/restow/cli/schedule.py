@@ -14,6 +14,7 @@ from restow.cli.options import (
     NoSizeLimit,
     Now,
     SchedulerConfig,
+    SchedulerVersion,
     TableOrJson,
     Verbosity,
     WithTimings,
@@ -56,6 +57,7 @@ def schedule(
     filename: Filename = None,
     pod: _Pod = None,
     scheduler_config: SchedulerConfig = None,
+    scheduler_version: SchedulerVersion = None,
     output: TableOrJson = "table",
     scores_for: _ScoresFor = "needed",
     now: Now = None,
@@ -67,9 +69,9 @@ def schedule(
 ) -> None:
     r"""Show where pending pods would be scheduled, or why they fit nowhere.
 
-    Schedules the pods one after the other, in the order of kube-scheduler's queue and with the rules of kube-scheduler
-    1.36. Reads the live cluster, or a dump made with kubectl (-f). Nodes and pods are enough for most pods; volumes,
-    topology spread and namespace selectors need more:
+    Schedules the pods one after the other, in the order of kube-scheduler's queue and with its rules. Reads the live
+    cluster, or a dump made with kubectl (-f). Nodes and pods are enough for most pods; volumes, topology spread and
+    namespace selectors need more:
 
       (kubectl get -A -o json \
       nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,quota,pvc,pv,csinodes; \
@@ -85,7 +87,10 @@ def schedule(
     from restow.application.clusters import ClusterSource
     from restow.application.scheduling import ScheduleRequest, prepare
 
-    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    where, feedback = (
+        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
+        Terminal(),
+    )
     request = ScheduleRequest(where, pod, scheduler_config, now)
     scheduling = prepare(request, feedback)
     printed = _Output(request, scheduling, feedback, timings, verbose)

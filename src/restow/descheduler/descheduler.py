@@ -47,7 +47,7 @@ from restow.live.reading import METRICS, READ
 from restow.live.usage import QueriedUsage
 from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.policies.usage import kept_samples
-from restow.scheduling.loop.unmodelled import MODELLED, other_scores
+from restow.scheduling.framework.minors import ASSUMED, not_followed
 from restow.serving.health import Health
 from restow.serving.metrics import FOLLOWS, Metrics
 
@@ -223,9 +223,9 @@ async def check_version(api: Api, log: Log) -> int | None:
         log.warning(f"The version of the API server is not known ({error}); restow goes on without checking it")
         return None
     minor = minor_of(version)
-    if minor is None or abs(minor - MODELLED) > _ALLOWED:
+    if minor is None or abs(minor - ASSUMED) > _ALLOWED:
         log_lines.version_skew(log, FOLLOWS.removeprefix("v"), version)
-    elif other := other_scores(minor):
+    elif other := not_followed(minor):
         log.warning(f"{other[0].upper()}{other[1:]}: moves that depend on scores are likely at most")
     return minor
 

@@ -42,9 +42,10 @@ from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.caches import LruCache
+from restow.scheduling.framework.minors import not_followed
 from restow.scheduling.framework.verdicts import histogram, reason_counts
 from restow.scheduling.loop.decision import SchedulingDecision
-from restow.scheduling.loop.unmodelled import Alignment, other_scores
+from restow.scheduling.loop.unmodelled import Alignment
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
 
@@ -127,13 +128,13 @@ class Caveats:
     #: None where pods of groups do not move.
     groups: MovingGroups | None
     _alignment: Alignment = field(init=False)
-    _other_scores: str = field(init=False)
+    _not_followed: str = field(init=False)
     #: The probability that the policy asks for.
     _least: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._alignment = Alignment(self.cluster)
-        self._other_scores = other_scores(self.cluster.server_minor)
+        self._not_followed = not_followed(self.cluster.server_minor)
         self._least = least_probability(self.certainty)
 
     def unsteered(
@@ -147,12 +148,12 @@ class Caveats:
         self, suggestion: Suggestion, source: int, landing: Landing, decision: SchedulingDecision
     ) -> Landing | Reason:
         """The landing, likely at most where another version of the scheduler may choose another node; or a refusal."""
-        if not self._other_scores or accepted(suggestion, source, decision.verdicts.feasible, self.vetoes).all():
+        if not self._not_followed or accepted(suggestion, source, decision.verdicts.feasible, self.vetoes).all():
             return landing
         if self._least > LIKELY:
-            return self._not_certain(self._other_scores)
+            return self._not_certain(self._not_followed)
         certainty = landing.certainty and likely_at_most(landing.certainty)
-        return landing._replace(certainty=certainty, caveat=_joined(landing.caveat, self._other_scores))
+        return landing._replace(certainty=certainty, caveat=_joined(landing.caveat, self._not_followed))
 
     def aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
         """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""

@@ -201,6 +201,8 @@ class CSINode(Struct, frozen=True, gc=False):
 
 class CSIDriverSpec(Struct, frozen=True, gc=False, rename="camel"):
     storage_capacity: bool | None = None
+    #: Since 1.37.
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(Struct, frozen=True, gc=False):

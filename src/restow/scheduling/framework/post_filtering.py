@@ -1,7 +1,7 @@
 """PostFilter: what can be done for a pod that fits nowhere.
 
 Plugins are asked in order until one can help; the messages of the others are reported. Source: RunPostFilterPlugins,
-Kubernetes 1.36.
+Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Preemption:
     """What can be done for a pod."""
 
     found: FoundCandidates = NOTHING_FOUND
-    #: Why nothing can; empty where something can.
+    #: Why nothing can, or since 1.37 what can; empty where there is nothing to say.
     message: str = ""
     #: Whether the pod stays nominated for the node that it is nominated for already.
     keeps_nomination: bool = False
@@ -117,6 +117,6 @@ def run_post_filters(plugins: Sequence[PostFilterPlugin], pod: int, verdicts: Ve
             return answer
         answers.append(answer)
     return Preemption(
-        message=", ".join(each.message for each in answers),
+        message=", ".join(each.message for each in answers if each.message),
         keeps_nomination=bool(answers) and all(each.keeps_nomination for each in answers),
     )

@@ -4,7 +4,8 @@ A scheduler takes pods without a node that name one of its profiles, and skips t
 priority comes first, then the older pod. kube-scheduler goes by when it first saw a pod, which a snapshot does not
 record; the creation time comes closest. A waiting pod with ``nominatedNodeName`` in its status has preempted others
 there: it counts on that node for pods that are not more important than it, until it is placed or another pod takes over
-its node. Source: PrioritySort, SchedulingGates and the scheduling queue's nominator, Kubernetes 1.36.
+its node. Since 1.37 one that is gated counts, too. Source: PrioritySort, SchedulingGates and the scheduling queue's
+nominator, Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
+from restow.scheduling.framework.minors import GATED_NOMINATIONS, holds
 
 Amounts = npt.NDArray[np.int64]
 
@@ -98,7 +100,9 @@ class Nominations:
         state.cluster.nodes.follow(NodePart.POSITION, self._renumber)
         nominated = state.cluster.pods.nominated
         if np.any(nominated >= 0):
-            for pod in waiting_pods(state, schedulers, ignores_gates).pods:
+            queue = waiting_pods(state, schedulers, ignores_gates)
+            gated = queue.gated if holds(GATED_NOMINATIONS, state.cluster) else ()
+            for pod in (*queue.pods, *gated):
                 if nominated[pod] >= 0:
                     self._add(pod, int(nominated[pod]))
 

@@ -2,7 +2,7 @@
 
 Of pods with ``spec.resourceClaims`` no node is named: a plan refuses the move, ``schedule`` and a simulation leave the pod
 pending, and the scheduler daemon leaves it to others, all with the same reason. Ignoring the rule would be a guess with a
-node's name on it. Nodes that align whole CPUs with NUMA nodes, and API servers of another minor version, are a caveat.
+node's name on it. Nodes that align whole CPUs with NUMA nodes are a caveat.
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ _POLICY: Final = "topologyManagerPolicy"
 #: What enforcing policies are called, in attributes and, by how they begin, in ``topologyPolicies``.
 _ENFORCING: Final = frozenset({"single-numa-node", "restricted"})
 _OLD_NAMES: Final = ("SingleNUMANode", "Restricted")
-
-#: The minor version whose rules restow follows.
-MODELLED: Final = 36
 
 
 def unmodelled(pods: Pods, pod: int) -> PluginRejection | None:
@@ -86,22 +83,3 @@ def _enforces(topology: NodeResourceTopology) -> bool:
     if policies:
         return not _ENFORCING.isdisjoint(policies)
     return any(each.startswith(_OLD_NAMES) for each in topology.topology_policies or ())
-
-
-def other_scores(minor: int | None) -> str:
-    """Why scores of a server's scheduler may differ from those that restow computes, a clause for people.
-
-    The scheduler is taken to be of the API server's version. From 1.33 to 1.36 filters, and scores but one, are the
-    same: the score of NodeResourcesBalancedAllocation is another since 1.36 (before and after the pod, no longer after
-    alone). Which nodes a pod fits on is therefore known, and which of them wins is not. What later versions change is not
-    known yet. Empty for the modelled version, and where the version is not known (None). Source:
-    NodeResourcesBalancedAllocation, Kubernetes 1.35 and 1.36.
-    """
-    if minor is None or minor == MODELLED:
-        return ""
-    which = (
-        "whose NodeResourcesBalancedAllocation scores otherwise than"
-        if minor < MODELLED
-        else "whose scores are not known to be"
-    )
-    return f"the API server is Kubernetes 1.{minor}, {which} those of 1.{MODELLED}, by which restow goes"

@@ -162,13 +162,17 @@ def compile_terms(rules: PlacementRules, namespace: str) -> PodTerms:
     )
 
 
-def incoming_namespaces(term: AffinityTerm, known: Mapping[str, Mapping[str, str]]) -> frozenset[str] | None:
+def incoming_namespaces(
+    term: AffinityTerm, known: Mapping[str, Mapping[str, str]], *, keeps_selector: bool
+) -> frozenset[str] | None:
     """The namespaces that the term of an incoming pod means, given the labels of the known ones; None for all.
 
-    Upstream turns the namespace selector into names, but keeps the selector and still matches it against empty labels:
-    one that only excludes (NotIn, DoesNotExist) therefore means every namespace.
+    Upstream turns the namespace selector into names. With ``keeps_selector`` it keeps the selector and still matches it
+    against empty labels: one that only excludes (NotIn, DoesNotExist) therefore means every namespace.
     """
-    if term.namespace_selector.matches({}):
+    selector = term.namespace_selector
+    selects_all = selector.selectable and not selector.requirements
+    if selects_all or (keeps_selector and selector.matches({})):
         return None
     return term.namespaces | {name for name, labels in known.items() if term.namespace_selector.matches(labels)}
 

@@ -1,7 +1,8 @@
 """NodeResourcesBalancedAllocation: prefer nodes whose resources the pod leaves more evenly used.
 
-The balance of a node is 1 minus the standard deviation of the used fractions. Since 1.36 what counts is how much the
-pod improves it: 50 + (50 + after - before) / 2, so 75 is neutral. Source: Kubernetes 1.36.
+The balance of a node is 1 minus the standard deviation of the used fractions. Up to 1.35 the balance with the pod is the
+score. Since 1.36 what counts is how much the pod improves it: 50 + (50 + after - before) / 2, so 75 is neutral. Source:
+Kubernetes 1.35 and 1.36.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, duplicate, invalid
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.minors import IMPROVED_BALANCE, holds
 from restow.scheduling.plugins.resource_scoring import BASIC, DEFAULT_RESOURCES, ResourceSpec, weighted
 
 NAME = "NodeResourcesBalancedAllocation"
@@ -51,7 +53,8 @@ class BalancedAllocation:
     def __init__(self, context: Context, resources: tuple[str, ...] = ("cpu", "memory")) -> None:
         self._state = context.state
         self._resources = resources
-        self._scores = PerNode.following(context.state, self._compute)
+        compute = self._improvement if holds(IMPROVED_BALANCE, context.state.cluster) else self._balance_with
+        self._scores = PerNode.following(context.state, compute)
         self._find_rows()
         context.state.cluster.nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._find_rows)
 
@@ -65,7 +68,7 @@ class BalancedAllocation:
         self._asking: dict[int, bool] = {}
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
-        """50 to 100, 75 where the pod changes nothing; None for pods that request none of the resources."""
+        """0 to 100; None for pods that request none of the resources."""
         resources = int(self._state.cluster.pods.resources[pod])
         return self._scores.at(resources, nodes) if self._asks(resources) else None
 
@@ -74,7 +77,14 @@ class BalancedAllocation:
         resources = int(self._state.cluster.pods.resources[pod])
         return self._scores.of(resources) if self._asks(resources) else None
 
-    def _compute(self, resources: int, nodes: IntArray) -> Scores:
+    def _balance_with(self, resources: int, nodes: IntArray) -> Scores:
+        """How even each node is with the pod."""
+        rows, request = self._weighed(resources)
+        used = capped_sum(self._state.requested[rows, nodes], request)
+        return _balance(used, self._state.cluster.nodes.allocatable[rows, nodes]).astype(np.int16)
+
+    def _improvement(self, resources: int, nodes: IntArray) -> Scores:
+        """50 to 100, 75 where the pod changes nothing."""
         rows, request = self._weighed(resources)
         used = self._state.requested[rows, nodes]
         capacity = self._state.cluster.nodes.allocatable[rows, nodes]

@@ -2,7 +2,7 @@
 
 Only nodes are tried whose rejection the removal of pods could lift, each on its own, every one of them (kube-scheduler
 may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there
-and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.36.
+and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid, out_of_range
 from restow.scheduling.framework.filtering import PreFilterResult
-from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
+from restow.scheduling.framework.minors import PREEMPTION_TOLD, holds
+from restow.scheduling.framework.post_filtering import Candidate, FoundCandidates, Handle, Preemption
 from restow.scheduling.framework.requeueing import Action, Interest, PodFacts, Resource
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
@@ -62,6 +63,7 @@ class DefaultPreemption:
         self._pods = handle.context.state.cluster.pods
         self._filters = handle.filters
         self._nominations = handle.nominations
+        self._tells_placement = holds(PREEMPTION_TOLD, handle.context.state.cluster)
         self._search = VictimSearch(handle.context)
         self._resource_trials = ResourceTrials(
             self._state, self._filters.kept_nodes, self._search, self._filters.numbered
@@ -77,7 +79,14 @@ class DefaultPreemption:
         if found.chosen is None:
             reasons[_NOT_HELPFUL] = int(np.count_nonzero(~resolvable))
             return Preemption(message=_failure(len(resolvable), reasons))
-        return Preemption(found)
+        return Preemption(found, self._placement(found.chosen))
+
+    def _placement(self, chosen: Candidate) -> str:
+        """What the pod is told of the node where it may preempt; empty up to 1.36."""
+        if not self._tells_placement:
+            return ""
+        node, victims = self._state.cluster.nodes.names[chosen.node], len(chosen.victims)
+        return f"preemption: found a potential placement for pod on node {node}, preempting {victims} victims"
 
     def _try_out(self, pod: int, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
         """The candidates among the wanted nodes (bool[node]); if there are none, how many nodes each reason excludes."""

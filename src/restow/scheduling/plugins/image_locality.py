@@ -1,7 +1,7 @@
 """ImageLocality: prefer nodes that have the pod's images, the more so the larger and the more widespread they are.
 
 Nothing of it changes while pods are placed, so each distinct list of images is scored once; a node with other images
-is taken out of those that had the old ones. Source: Kubernetes 1.36.
+is taken out of those that had the old ones. Source: Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.minors import VOLUME_IMAGES, VOLUME_IMAGES_DIVIDE, holds
 
 NAME = "ImageLocality"
 
 _MIB = 1 << 20
 _LEAST = 23 * _MIB
-_MOST_PER_CONTAINER = 1000 * _MIB
+_MOST_PER_IMAGE = 1000 * _MIB
 #: More than counts of all images of a pod together, and thousands of it fit into int64.
 _LARGEST = 1 << 50
 
@@ -45,6 +46,8 @@ class ImageLocality:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
+        self._volumes_count = holds(VOLUME_IMAGES, context.state.cluster)
+        self._volumes_divide = holds(VOLUME_IMAGES_DIVIDE, context.state.cluster)
         self._scores: LruCache[tuple[int, int, int], Scores | int] = LruCache()
         #: The size of each image by node; None before the first question.
         self._sizes: dict[str, dict[int, int]] | None = None
@@ -86,11 +89,9 @@ class ImageLocality:
         return int(pods.images[pod]), int(pods.init_images[pod]), int(pods.volume_images[pod])
 
     def _score(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> Scores | int:
-        """Images that are mounted as volumes count, but what is the most is a matter of containers.
-
-        One number where all nodes get the same.
-        """
-        names = map(full_name, (*containers, *volumes))
+        """One number where all nodes get the same."""
+        counted = (*containers, *volumes) if self._volumes_count else containers
+        names = map(full_name, counted)
         found = [image for name in names if (image := self._image(name)) is not None]
         if not found:
             return 0
@@ -98,7 +99,8 @@ class ImageLocality:
         total = np.zeros(len(nodes), dtype=np.int64)
         for image in found:
             total[nodes.searchsorted(image.holders)] += image.spread_size
-        most = max(_MOST_PER_CONTAINER * len(containers), _LEAST + 1)
+        images = len(counted) if self._volumes_divide else len(containers)
+        most = max(_MOST_PER_IMAGE * images, _LEAST + 1)
         some = MAX_SCORE * (np.clip(total, _LEAST, most) - _LEAST) // (most - _LEAST)
         if not some.any():
             return 0

@@ -31,6 +31,7 @@ from restow.scheduling.framework.extension_points import (
     PreFiltered,
     Scores,
 )
+from restow.scheduling.framework.minors import NAMESPACE_SELECTOR_DROPPED, NAMESPACE_SELECTOR_KEPT, holds
 from restow.scheduling.framework.pod_counts import NO_DOMAIN, Counts, Topologies, Tracker
 from restow.scheduling.plugins.affinity_terms import (
     INTERESTS,
@@ -103,7 +104,11 @@ class InterPodAffinity:
 
     def __init__(self, context: Context, *, hard_weight: int = 1, ignore_preferred_of_existing: bool = False) -> None:
         self._context = context
-        self._pods = context.state.cluster.pods
+        cluster = context.state.cluster
+        self._pods = cluster.pods
+        self._keeps_selector = holds(NAMESPACE_SELECTOR_KEPT, cluster) and not holds(
+            NAMESPACE_SELECTOR_DROPPED, cluster
+        )
         self._ignores_existing = ignore_preferred_of_existing
         self._topologies = Topologies(context.state.cluster.nodes)
         self._hard_weight = hard_weight
@@ -285,7 +290,7 @@ class InterPodAffinity:
         )
 
     def _target(self, term: AffinityTerm, weight: int = 0) -> _Target:
-        names = incoming_namespaces(term, self._context.namespaces)
+        names = incoming_namespaces(term, self._context.namespaces, keeps_selector=self._keeps_selector)
         if names is None:
             return _Target(term.topology_key, (term.selector, None), weight)
         known = frozenset(identifier for identifier, name in enumerate(self._pods.tables.namespaces) if name in names)

@@ -34,6 +34,7 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     Scores,
 )
+from restow.scheduling.framework.minors import TOO_SMALL_NODES, holds
 from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, NodeFacts, PodFacts, Resource
 from restow.scheduling.plugins.resource_scoring import (
     BASIC,
@@ -121,6 +122,7 @@ class NodeResourcesFit:
     ) -> None:
         self._state = context.state
         self._nodes = context.state.cluster.nodes
+        self._knows_too_small = holds(TOO_SMALL_NODES, context.state.cluster)
         self._strategy = strategy
         self._weights = dict(weights or {"cpu": 1, "memory": 1})
         self._ignored = frozenset(ignored_resources)
@@ -160,7 +162,7 @@ class NodeResourcesFit:
         lacking = allocatable - requested[wanted.rows.ravel()] < wanted.amounts
         if not (crowded.any() or lacking.any()):
             return FilterResult(np.full(len(nodes), PASSES), ())
-        failing = np.concatenate((crowded[None], lacking, allocatable < wanted.amounts))
+        failing = np.concatenate((crowded[None], lacking, (allocatable < wanted.amounts) & self._knows_too_small))
         return _filter_result(wanted.reasons, wanted.bits @ failing)
 
     def fits(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> BoolArray:

@@ -2,13 +2,14 @@
 
 The limit is what the node's CSINode says of the driver; without one there is none. Attached are the distinct volumes of
 the pods on the node and those of its VolumeAttachments; a volume that is attached already costs nothing more. The
-counts are kept by driver and refreshed where a node changed. Source: Kubernetes 1.36.
+counts are kept by driver and refreshed where a node changed. Since 1.37 a CSIDriver may ask that nodes without the driver
+are rejected. Source: Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +20,20 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodIndex
 from restow.cluster.snapshot import Key
-from restow.kube.objects import CSINode, VolumeAttachment
+from restow.kube.objects import CSIDriver, CSINode, VolumeAttachment
 from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
-from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework.extension_points import (
+    PASSES,
+    PROCEED,
+    SKIP,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+    one_outcome,
+)
+from restow.scheduling.framework.minors import MISSING_DRIVERS, holds
 from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
 from restow.scheduling.volumes.attachable import Attachable, attachables, driver_of, is_migratable
 from restow.scheduling.volumes.storage import VolumePlugin, has_claim
@@ -50,6 +60,7 @@ class NodeVolumeLimits(VolumePlugin):
         self._cluster = context.state.cluster
         self._attached = PerNode.following(context.state, self._count_attached)
         self._limits: dict[str, Counts] = {}
+        self._rejects_missing = holds(MISSING_DRIVERS, self._cluster)
         self._nodes.follow(NodePart.POSITION, self._forget)
 
     def _forget(self) -> None:
@@ -62,14 +73,38 @@ class NodeVolumeLimits(VolumePlugin):
         return PROCEED if any(each.disk is None or is_migratable(each.disk) for each in volumes) else SKIP
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """Reject nodes where a driver would have more volumes than it may."""
+        """Reject nodes that lack a driver, and nodes where one would have more volumes than it may."""
+        by_driver = _by_driver(set(attachables(self._storage, pod)))
+        exceeded = self._exceeded(by_driver)
+        if not self._rejects_missing:
+            return one_outcome(exceeded[nodes], _EXCEEDED)
+        categories = np.where(exceeded, 0, PASSES)
+        drivers = sorted(by_driver)
+        for number, driver in reversed(tuple(enumerate(drivers, start=1))):
+            categories[self._lacks(driver)] = number
+        return FilterResult(categories[nodes], (_EXCEEDED, *map(_not_installed, drivers)))
+
+    def _exceeded(self, by_driver: Mapping[str, Sequence[Attachable]]) -> BoolArray:
+        """The nodes where some driver would have more volumes than it may."""
         exceeded = np.zeros(len(self._nodes), dtype=bool)
-        for driver, volumes in _by_driver(set(attachables(self._storage, pod))).items():
+        for driver, volumes in by_driver.items():
             limits = self._limits_of(driver)
             if (limits != _UNLIMITED).any():
                 new = np.sum([self._is_new(volume) for volume in volumes], axis=0)
                 exceeded |= (new > 0) & (self._attached.of(driver) + new > limits)
-        return one_outcome(exceeded[nodes], _EXCEEDED)
+        return exceeded
+
+    def _lacks(self, driver: str) -> BoolArray:
+        """The nodes that lack a driver, if its CSIDriver asks for it. Source: VolumeLimitScaling, Kubernetes 1.37."""
+        asks: CSIDriver | None = self._cluster.kind("CSIDriver").get(("", driver))
+        if asks is None or not asks.spec.prevent_pod_scheduling_if_missing:
+            return np.zeros(len(self._nodes), dtype=bool)
+        lacks = np.ones(len(self._nodes), dtype=bool)
+        csi_nodes: Mapping[Key, CSINode] = self._cluster.kind("CSINode")
+        for (_, name), csi_node in csi_nodes.items():
+            if name in self._nodes.index and any(each.name == driver for each in csi_node.spec.drivers or ()):
+                lacks[self._nodes.index[name]] = False
+        return lacks
 
     def _is_new(self, volume: Attachable) -> BoolArray:
         """The nodes where no pod has a volume yet."""
@@ -160,6 +195,10 @@ def _by_driver(volumes: set[Attachable]) -> Mapping[str, list[Attachable]]:
     for volume in volumes:
         found[volume.driver].append(volume)
     return found
+
+
+def _not_installed(driver: str) -> Outcome:
+    return Outcome((f"{driver} CSI driver is not installed on the node",))
 
 
 def _limit(csi_node: CSINode, driver: str) -> int | None:

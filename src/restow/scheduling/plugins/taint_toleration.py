@@ -1,7 +1,7 @@
 """TaintToleration: hard taints keep pods away, PreferNoSchedule taints make nodes less welcome.
 
 Both depend only on the pod's tolerations and the node's taints, of which there are few distinct ones: each pair is
-judged once. Source: Kubernetes 1.36.
+judged once. Source: Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
     MAX_SCORE,
     NO_PODS,
+    PASSES,
     PROCEED,
     FilterResult,
     Outcome,
@@ -32,6 +33,7 @@ from restow.scheduling.framework.extension_points import (
     one_outcome,
     scaled,
 )
+from restow.scheduling.framework.minors import SHORT_TAINT_REASON, holds
 from restow.scheduling.framework.requeueing import (
     Action,
     ClusterEvent,
@@ -59,10 +61,13 @@ class TaintToleration:
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
+        self._names_taints = not holds(SHORT_TAINT_REASON, context.state.cluster)
         self._pods = context.state.cluster.pods
         #: By tolerations: of each taint set, whether hard taints and how many soft ones are not tolerated, int64[2, taint set].
         self._untolerated: dict[int, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
         self._soft: dict[int, Scores | None] = {}
+        #: By tolerations: of each taint set, why its nodes are rejected.
+        self._named: dict[int, tuple[Outcome, ...]] = {}
         #: By tolerations and the highest number of soft taints.
         self._scores: LruCache[tuple[int, int], Scores] = LruCache()
         self._nodes.follow(NodePart.POSITION | NodePart.TAINTS, self._forget)
@@ -85,7 +90,19 @@ class TaintToleration:
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
-        return one_outcome(self._counts(pod)[0][self._nodes.taints[nodes]] > 0, _UNTOLERATED)
+        taints = self._nodes.taints[nodes]
+        is_rejected = self._counts(pod)[0][taints] > 0
+        if self._names_taints:
+            return FilterResult(np.where(is_rejected, taints, PASSES), self._naming(self.key(pod)))
+        return one_outcome(is_rejected, _UNTOLERATED)
+
+    def _naming(self, tolerations: int) -> tuple[Outcome, ...]:
+        """By taint set, an outcome that names the first hard taint that is not tolerated. Source: Kubernetes 1.33."""
+        known = self._named.get(tolerations)
+        if known is None:
+            tolerated = self._pods.tables.tolerations[tolerations]
+            known = self._named[tolerations] = tuple(_naming(tolerated, taints) for taints in self._nodes.taint_sets)
+        return known
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer untolerated PreferNoSchedule taints are better."""
@@ -109,7 +126,7 @@ class TaintToleration:
         return None if raw is None else Peaked.of(raw[nodes], partial(scaled, reverse=True))
 
     def _forget(self) -> None:
-        self._untolerated, self._soft, self._scores = {}, {}, LruCache()
+        self._untolerated, self._soft, self._named, self._scores = {}, {}, {}, LruCache()
 
     def _soft_counts(self, pod: int) -> Scores | None:
         """The soft taints of each node that are not tolerated; None where there are none."""
@@ -141,6 +158,13 @@ def scheduler_tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool
 def tolerates_hard_taints(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...]) -> bool:
     """Whether a pod tolerates all NoSchedule and NoExecute taints of a node."""
     return all(taint.effect not in HARD_EFFECTS or scheduler_tolerates(tolerations, taint) for taint in taints)
+
+
+def _naming(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...]) -> Outcome:
+    for each in taints:
+        if each.effect in HARD_EFFECTS and not scheduler_tolerates(tolerations, each):
+            return Outcome((f"node(s) had untolerated taint {{{each.key}: {each.value}}}",), unresolvable=True)
+    return _UNTOLERATED
 
 
 def _untolerated(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...]) -> tuple[int, int]:

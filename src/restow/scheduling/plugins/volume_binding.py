@@ -2,7 +2,8 @@
 
 Bound claims tie the pod to the nodes that their volumes admit. Claims of a class with ``volumeBindingMode:
 WaitForFirstConsumer`` take a volume that exists, or have one made where the class allows it; every other claim without
-a volume keeps the pod waiting. Nothing of it depends on the pods of a node. Source: Kubernetes 1.36.
+a volume keeps the pod waiting. Nothing of it depends on the pods of a node. Since 1.37 nodes are scored, too
+(``storage_scores``). Source: Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -40,9 +41,12 @@ from restow.scheduling.framework.extension_points import (
     FilterResult,
     Outcome,
     PreFiltered,
+    Scores,
 )
+from restow.scheduling.framework.minors import STORAGE_SCORES, holds
 from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
 from restow.scheduling.plugins.resource_scoring import UtilizationShapePoint
+from restow.scheduling.plugins.storage_scores import StorageUse
 from restow.scheduling.volumes.attachable import Migration
 from restow.scheduling.volumes.matching import (
     NO_VOLUME,
@@ -79,6 +83,8 @@ _FINE, _ELSEWHERE, _MISSING = 0, 1, 2
 _NOT_FOUND, _FULL = 1, 2
 
 Codes = npt.NDArray[np.int64]
+#: A claim, and the nodes where it needs a new volume, bool[node].
+_ToMake = tuple[PersistentVolumeClaim, BoolArray]
 
 
 class VolumeBindingArgs(SchedulerPluginArgs, frozen=True):
@@ -219,22 +225,27 @@ class VolumeBinding(VolumePlugin):
     def _delayed(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
         """The verdict on each node by the first claim without a volume."""
         codes = np.full(len(self._nodes), _FINE)
-        to_match = []
-        to_make: list[tuple[PersistentVolumeClaim, BoolArray]] = []
-        for claim in claims:
-            selected = self._selected_node(claim)
-            if selected is None:
-                to_match.append(claim)
-            else:
-                here = np.arange(len(self._nodes)) == self._nodes.index.get(selected, -1)
-                codes[~here] = _NOT_FOUND
-                to_make.append((claim, here))
-        to_make += [(match.claim, match.chosen == NO_VOLUME) for match in self._matches(to_match)]
+        matches, to_make = self._by_node(claims)
+        for _, here in to_make[: len(to_make) - len(matches)]:
+            codes[~here] = _NOT_FOUND
         for claim, where in to_make:
             open_ = where & (codes == _FINE)
             codes[open_ & ~self._provisioning.allowed(claim)] = _NOT_FOUND
             codes[open_ & (codes == _FINE) & ~self._provisioning.has_room(claim)] = _FULL
         return codes
+
+    def _by_node(self, claims: tuple[PersistentVolumeClaim, ...]) -> tuple[list[VolumeMatch], list[_ToMake]]:
+        """What each claim gets of the volumes that exist, and where a claim needs a new one."""
+        to_match = []
+        to_make: list[_ToMake] = []
+        for claim in claims:
+            selected = self._selected_node(claim)
+            if selected is None:
+                to_match.append(claim)
+            else:
+                to_make.append((claim, np.arange(len(self._nodes)) == self._nodes.index.get(selected, -1)))
+        matches = self._matches(to_match)
+        return matches, [*to_make, *((match.claim, match.chosen == NO_VOLUME) for match in matches)]
 
     def _matches(self, claims: list[PersistentVolumeClaim]) -> list[VolumeMatch]:
         """What each claim gets on each node, of the volumes that exist."""
@@ -279,6 +290,24 @@ class VolumeBinding(VolumePlugin):
         unmatched = [match.claim for match in matches if match.volume(node) is None]
         chosen = [claim for claim in claims.delayed if self._selected_node(claim) is not None]
         return Reservation(taken, {_key(claim): self._nodes.names[node] for claim in (*chosen, *unmatched)})
+
+
+class ScoringVolumeBinding(VolumeBinding):
+    """Filter and score."""
+
+    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+        """How much of the storage is left, 0 to 100; None for pods that need no new volume."""
+        claims = self._claims(pod)
+        if isinstance(claims, Outcome) or not claims.delayed:
+            return None
+        self._reservations.refresh()
+        use = StorageUse(len(self._nodes))
+        matches, to_make = self._by_node(claims.delayed)
+        for match in matches:
+            use.take(match)
+        for claim, where in to_make:
+            use.make(claim, where, self._provisioning)
+        return use.scores()[nodes]
 
 
 def _key(claim: PersistentVolumeClaim) -> Key:
@@ -357,10 +386,15 @@ _INTERESTS: Final = (
     ),
 )
 
+
+def _made(context: Context, _args: VolumeBindingArgs) -> VolumeBinding:
+    return ScoringVolumeBinding(context) if holds(STORAGE_SCORES, context.state.cluster) else VolumeBinding(context)
+
+
 PLUGIN = SchedulerPlugin(
     NAME,
     ("preFilter", "filter", "reserve", "preScore", "score", "preBind"),
-    lambda context, _args: VolumeBinding(context),
+    _made,
     args=VolumeBindingArgs,
     check=check,
     dependent=("filter", "reserve", "preBind"),

@@ -20,6 +20,7 @@ from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVo
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
+from restow.scheduling.framework.minors import CLAIM_IN_USE_REASON, holds
 from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
 from restow.scheduling.volumes.storage import VolumePlugin, names_claim, not_found
 
@@ -31,6 +32,10 @@ _IN_USE = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
 _CLAIM_IN_USE = Outcome((_IN_USE,))
+#: Up to 1.33.
+_CLAIM_WAS_IN_USE = Outcome(
+    ("node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",)
+)
 
 
 class VolumeRestrictions(VolumePlugin):
@@ -41,6 +46,8 @@ class VolumeRestrictions(VolumePlugin):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._state = context.state
+        in_use = _CLAIM_IN_USE if holds(CLAIM_IN_USE_REASON, context.state.cluster) else _CLAIM_WAS_IN_USE
+        self._outcomes = _DISK_CONFLICT, in_use
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail where a claim is missing; skip pods without disks and without claims that another pod holds."""
@@ -62,7 +69,7 @@ class VolumeRestrictions(VolumePlugin):
                 found = [other for other in others.tolist() if self._has_conflict(volume.disk, other)]
                 conflicting[self._state.node[found]] = True
         otherwise = 1 if self._is_claim_in_use(pod) else PASSES
-        return FilterResult(np.where(conflicting[nodes], 0, otherwise), (_DISK_CONFLICT, _CLAIM_IN_USE))
+        return FilterResult(np.where(conflicting[nodes], 0, otherwise), self._outcomes)
 
     def _is_claim_in_use(self, pod: int) -> bool:
         return any(self._is_in_use(pod, volume) for volume in self._storage.volumes_of(pod) if volume.is_named_claim)

@@ -36,6 +36,9 @@ NO_VOLUME = -1
 
 _STORAGE = "storage"
 _FILESYSTEM = "Filesystem"
+_NANO = 10**9
+#: More bytes than any storage has.
+_MOST = 1 << 50
 
 _NONE = "kubernetes.io/no-provisioner"
 
@@ -48,6 +51,8 @@ class VolumeMatch:
     chosen: IntArray
     #: Numbers of the volumes by name.
     numbers: Mapping[str, int]
+    #: How many bytes each has, int64[number].
+    sizes: IntArray
 
     def takes(self, volume: str) -> BoolArray:
         """The nodes where the claim gets this volume."""
@@ -97,15 +102,25 @@ class Provisioning:
 
     def has_room(self, claim: PersistentVolumeClaim) -> BoolArray:
         """Where storage is left for the claim, bool[node]; everywhere if its driver does not report it (``storageCapacity``)."""
+        left = self.left(claim)
+        return np.ones(len(self._nodes), dtype=bool) if left is None else left[1]
+
+    def left(self, claim: PersistentVolumeClaim) -> tuple[IntArray, BoolArray] | None:
+        """How many bytes are left for a claim, int64[node], and where that is enough; None if its driver does not report it.
+
+        Where several parts of the cluster have a node in common, what the first of them says.
+        """
         storage_class = self._storage.storage_class(class_of_claim(claim))
         if storage_class is None or not self._publishes_capacity(storage_class.provisioner) or not _says_size(claim):
-            return np.ones(len(self._nodes), dtype=bool)
-        room = np.zeros(len(self._nodes), dtype=bool)
+            return None
+        left, room = np.zeros(len(self._nodes), dtype=np.int64), np.zeros(len(self._nodes), dtype=bool)
         capacities: Mapping[tuple[str, str], CSIStorageCapacity] = self._cluster.kind("CSIStorageCapacity")
         for key, capacity in capacities.items():
             if capacity.storage_class_name == storage_class.metadata.name and _is_enough(capacity, claim):
-                room |= self._reach_of(key, capacity)
-        return room
+                reached = self._reach_of(key, capacity)
+                left[reached & ~room] = _left(capacity)
+                room |= reached
+        return left, room
 
     def _publishes_capacity(self, driver: str) -> bool:
         found: CSIDriver | None = self._cluster.kind("CSIDriver").get(("", driver))
@@ -131,6 +146,11 @@ def requested(claim: PersistentVolumeClaim) -> int:
     return _size((claim.spec.resources.requests if claim.spec.resources else None) or {})
 
 
+def in_bytes(nano: int) -> int:
+    """Nano-bytes, rounded up to bytes, and not more than thousands of sums of them fit into int64."""
+    return min(-(-nano // _NANO), _MOST)
+
+
 def _capacity(volume: PersistentVolume) -> int:
     return _size(volume.spec.capacity or {})
 
@@ -154,7 +174,8 @@ def _match(claim: PersistentVolumeClaim, offer: VolumeOffer, earlier: Sequence[V
         undecided &= ~eligible
         if not undecided.any():
             break
-    return VolumeMatch(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)})
+    sizes = np.array([in_bytes(_capacity(volume)) for volume in candidates], dtype=np.int64)
+    return VolumeMatch(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)}, sizes)
 
 
 def _candidates(
@@ -242,6 +263,10 @@ def _is_enough(capacity: CSIStorageCapacity, claim: PersistentVolumeClaim) -> bo
     """Whether a volume of the claim's size, rounded up to bytes, can still be made."""
     limit = size_limit(capacity)
     return limit is not None and limit >= -(-requested(claim) // 10**9)
+
+
+def _left(capacity: CSIStorageCapacity) -> int:
+    return 0 if capacity.capacity is None else min(parse_quantity(capacity.capacity).value(), _MOST)
 
 
 def size_limit(capacity: CSIStorageCapacity) -> int | None:

@@ -1,0 +1,129 @@
+"""What the minor versions of kube-scheduler do differently, in one table.
+
+A change holds from one minor on, with the feature gates that are on by default there. A plugin asks ``holds`` where it
+goes one way or another; nothing else asks for a version. The scheduler is taken to be of the API server's version. A new
+minor is one number more in ``FOLLOWED``, and a row for each change that the comparison with it shows.
+
+Source: pkg/scheduler of Kubernetes 1.33.13, 1.34.4, 1.35.4, 1.36.1 and 1.37.2.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from restow.cluster.snapshot import ClusterSnapshot
+
+#: The minors whose rules are known.
+FOLLOWED: Final = range(33, 38)
+#: The one whose rules hold where the version is not known.
+ASSUMED: Final = 36
+
+
+class Change(NamedTuple):
+    """One thing that kube-scheduler does differently since a minor."""
+
+    since: int
+    plugin: str
+    #: What holds since then, and what did before: a sentence for people.
+    what: str
+
+
+CLAIMS_ENABLED: Final = Change(
+    34,
+    "DynamicResources",
+    'The plugin is enabled: of a pod that fits nowhere and claims no devices it says "no new claims to deallocate".',
+)
+TOO_SMALL_NODES: Final = Change(
+    34,
+    "NodeResourcesFit",
+    "Preemption does not try nodes that could not serve the request if they were empty; before, it did in vain.",
+)
+SHORT_TAINT_REASON: Final = Change(
+    34, "TaintToleration", "The reason for a rejected node no longer names the taint that the pod does not tolerate."
+)
+NAMESPACE_SELECTOR_KEPT: Final = Change(
+    34,
+    "InterPodAffinity",
+    "A namespaceSelector of the incoming pod that only excludes (NotIn, DoesNotExist) means every namespace.",
+)
+CLAIM_IN_USE_REASON: Final = Change(
+    34, "VolumeRestrictions", "The reason for a ReadWriteOncePod claim that is in use is worded differently."
+)
+IMPROVED_BALANCE: Final = Change(
+    36,
+    "NodeResourcesBalancedAllocation",
+    "The score is how much the pod improves the balance of a node, 75 where it changes nothing; before, it was the balance "
+    "of the node with the pod.",
+)
+VOLUME_IMAGES: Final = Change(
+    36, "ImageLocality", "Images that are mounted as volumes count for a node that has them; before, they did not."
+)
+VOLUME_IMAGES_DIVIDE: Final = Change(
+    37,
+    "ImageLocality",
+    "Images that are mounted as volumes count in the number of images by which the score is divided, too.",
+)
+PREEMPTION_TOLD: Final = Change(
+    37, "DefaultPreemption", "The message of a pod that may preempt others names the node, and how many pods go."
+)
+NO_CLAIMS_UNTOLD: Final = Change(
+    37, "DynamicResources", "Of a pod that fits nowhere and claims no devices it says nothing any more."
+)
+NAMESPACE_SELECTOR_DROPPED: Final = Change(
+    37,
+    "InterPodAffinity",
+    "A namespaceSelector of the incoming pod means the namespaces that it selects again, as up to 1.33.",
+)
+MISSING_DRIVERS: Final = Change(
+    37,
+    "NodeVolumeLimits",
+    "A node that does not have the CSI driver of a volume is rejected if the CSIDriver asks for that "
+    "(preventPodSchedulingIfMissing; feature gate VolumeLimitScaling).",
+)
+GATED_NOMINATIONS: Final = Change(
+    37,
+    "SchedulingGates",
+    "A node is kept for a pod that is nominated for it also while the pod has scheduling gates.",
+)
+STORAGE_SCORES: Final = Change(
+    37,
+    "VolumeBinding",
+    "Nodes are scored by how much of their storage the pod's volumes would take: the less, the better (feature gate "
+    "StorageCapacityScoring).",
+)
+
+#: By minor, then by plugin.
+CHANGES: Final = (
+    CLAIMS_ENABLED,
+    NAMESPACE_SELECTOR_KEPT,
+    TOO_SMALL_NODES,
+    SHORT_TAINT_REASON,
+    CLAIM_IN_USE_REASON,
+    VOLUME_IMAGES,
+    IMPROVED_BALANCE,
+    PREEMPTION_TOLD,
+    NO_CLAIMS_UNTOLD,
+    VOLUME_IMAGES_DIVIDE,
+    NAMESPACE_SELECTOR_DROPPED,
+    MISSING_DRIVERS,
+    GATED_NOMINATIONS,
+    STORAGE_SCORES,
+)
+
+
+def holds(change: Change, cluster: ClusterSnapshot) -> bool:
+    """Whether the scheduler of a cluster does it; that of a minor that is not known, as the nearest one that is."""
+    minor = cluster.server_minor
+    return (ASSUMED if minor is None else minor) >= change.since
+
+
+def not_followed(minor: int | None) -> str:
+    """Why scores of a server's scheduler may differ from those that restow computes, a clause for people.
+
+    Empty where the minor is followed, or not known (None).
+    """
+    if minor is None or minor in FOLLOWED:
+        return ""
+    first, last = FOLLOWED[0], FOLLOWED[-1]
+    nearest = min(max(minor, first), last)
+    return f"the API server is Kubernetes 1.{minor}, and restow knows the scheduler of 1.{first} to 1.{last}: it goes by 1.{nearest}"

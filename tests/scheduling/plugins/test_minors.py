@@ -1,0 +1,207 @@
+"""What kube-scheduler does differently since a minor: each change on a small cluster, just before that minor and from it on.
+
+Whether whole clusters agree with the scheduler of each minor asks ``oracle/test_minors_differential``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from builders import ZONE, Object, a_namespace, a_node, a_pod, a_pv, a_pvc, a_storage_class
+from descheduling.harness import a_cluster
+from restow.cluster.state import ClusterState
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.registry import IN_TREE
+from restow.scheduling.framework import minors
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.minors import ASSUMED, CHANGES, FOLLOWED, Change, holds, not_followed
+from restow.scheduling.loop.schedulers import Schedulers, schedule
+from scheduling.plugins.asking import INCOMING, pod_index, scores, statuses
+from scheduling.plugins.volume_world import available, bound, capacity, csi_driver, csi_node, incoming, with_claims
+
+DRIVER = "csi.example.com"
+LATER = "WaitForFirstConsumer"
+IMAGES = {"a:latest": 500 << 20, "b:latest": 500 << 20}
+VOLUME = {"name": "v", "image": {"reference": "b"}}
+
+
+def a_demanding_driver() -> Object:
+    driver = csi_driver(DRIVER, tells_capacity=False)
+    return driver | {"spec": driver["spec"] | {"preventPodSchedulingIfMissing": True}}
+
+
+def zones(*names: str) -> list[Object]:
+    return [a_node(f"n-{name}", labels={ZONE: name}) for name in names]
+
+
+HELD = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+BALANCED = [
+    a_node("n", cpu="10", memory="10Gi"),
+    a_pod("there", node="n", cpu="5", memory="1Gi"),
+    a_pod(INCOMING, cpu="1", memory="1Gi"),
+]
+IN_USE = [
+    a_node("n"),
+    a_pv("v"),
+    bound("c", "v", access_modes=("ReadWriteOncePod",)),
+    with_claims("holder", "c", node="n"),
+    incoming("c"),
+]
+UNDECIDED = [*zones("a", "b", "c"), a_storage_class("s", binding=LATER)]
+
+
+def decided(context: Context, _plugin: object, pod: int) -> tuple[list[str], str]:
+    """The nodes where a pod fits, and what is said of it, after the pods before it."""
+    schedulers = Schedulers(context, (DEFAULT_PROFILE,))
+    decision = next(each for each in schedule(schedulers, schedulers.queue().pods) if each.pod == pod)
+    names = context.state.cluster.nodes.names
+    return [names[node] for node in decision.verdicts.feasible.tolist()], decision.message
+
+
+NOWHERE = "0/1 nodes are available: 1 node(s) were unschedulable. {}preemption: 0/1 nodes are available: "
+NOT_HELPFUL = "1 Preemption is not helpful for scheduling."
+CORDONED = [a_node("n", unschedulable=True), a_pod(INCOMING)]
+EXCLUDING = {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}
+AWAY = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": ZONE, "namespaceSelector": EXCLUDING}
+APART = [
+    a_namespace("blue", labels={"team": "blue"}),
+    *zones("a"),
+    a_pod("there", namespace="blue", node="n-a", labels={"app": "a"}),
+    a_pod(INCOMING, affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [AWAY]}}),
+]
+ANTI_AFFINITY = {"n-a": ("U", "node(s) didn't match pod anti-affinity rules")}
+PREEMPTING = [
+    a_node("n", cpu="1"),
+    a_pod("there", node="n", cpu="1", priority=1),
+    a_pod(INCOMING, cpu="1", priority=9),
+]
+LACKING = "0/1 nodes are available: 1 Insufficient cpu."
+TOLD = "preemption: found a potential placement for pod on node n, preempting 1 victims"
+KEPT = [
+    a_node("n", cpu="1"),
+    a_pod("gated", cpu="1", priority=9, nominated_node="n", spec={"schedulingGates": [{"name": "wait"}]}),
+    a_pod(INCOMING, cpu="1", priority=1),
+]
+VICTIMLESS = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+
+#: The cluster, what is asked of it, and the answers before and since.
+ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] = {
+    minors.CLAIMS_ENABLED: (
+        CORDONED,
+        decided,
+        ([], NOWHERE.format("") + NOT_HELPFUL),
+        ([], NOWHERE.format("no new claims to deallocate, ") + NOT_HELPFUL),
+    ),
+    minors.NAMESPACE_SELECTOR_KEPT: (APART, statuses, {"n-a": ("OK",)}, ANTI_AFFINITY),
+    minors.TOO_SMALL_NODES: (
+        [a_node("n", cpu="1"), a_pod(INCOMING, cpu="2")],
+        statuses,
+        {"n": ("U", "Insufficient cpu")},
+        {"n": ("UAU", "Insufficient cpu")},
+    ),
+    minors.SHORT_TAINT_REASON: (
+        [a_node("n", taints=["team=a:PreferNoSchedule", "old=b:NoSchedule"]), a_pod(INCOMING)],
+        statuses,
+        {"n": ("UAU", "node(s) had untolerated taint {old: b}")},
+        {"n": ("UAU", "node(s) had untolerated taint(s)")},
+    ),
+    minors.CLAIM_IN_USE_REASON: (
+        IN_USE,
+        statuses,
+        {"n": ("U", "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode")},
+        {"n": ("U", HELD)},
+    ),
+    # 60 % of the processors and 20 % of the memory; 50 % and 10 % before.
+    minors.IMPROVED_BALANCE: (BALANCED, scores, [80], [75]),
+    # 500 of 1000 MiB, all but the first 23; then 1000 of 1000.
+    minors.VOLUME_IMAGES: (
+        [a_node("n", images=IMAGES), a_pod(INCOMING, images=["a"], volumes=[VOLUME])],
+        scores,
+        [48],
+        [100],
+    ),
+    # 1000 of 1000 MiB; then 1000 of 2000.
+    minors.VOLUME_IMAGES_DIVIDE: (
+        [a_node("n", images=IMAGES), a_pod(INCOMING, images=["a"], volumes=[VOLUME])],
+        scores,
+        [100],
+        [49],
+    ),
+    minors.PREEMPTION_TOLD: (PREEMPTING, decided, ([], LACKING), ([], f"{LACKING} {TOLD}")),
+    minors.NO_CLAIMS_UNTOLD: (
+        CORDONED,
+        decided,
+        ([], NOWHERE.format("no new claims to deallocate, ") + NOT_HELPFUL),
+        ([], NOWHERE.format("") + NOT_HELPFUL),
+    ),
+    minors.NAMESPACE_SELECTOR_DROPPED: (APART, statuses, ANTI_AFFINITY, {"n-a": ("OK",)}),
+    minors.GATED_NOMINATIONS: (KEPT, decided, (["n"], ""), ([], f"{LACKING} {VICTIMLESS}")),
+    minors.MISSING_DRIVERS: (
+        [*zones("a", "b"), csi_node("n-a", DRIVER, 5), a_demanding_driver(), a_pv("v"), bound("c", "v"), incoming("c")],
+        statuses,
+        {"n-a": ("OK",), "n-b": ("OK",)},
+        {"n-a": ("OK",), "n-b": ("U", f"{DRIVER} CSI driver is not installed on the node")},
+    ),
+    # A volume of 4 GiB that is there; then what is left of 10 GiB, and of 2 GiB.
+    minors.STORAGE_SCORES: (
+        [
+            *UNDECIDED,
+            csi_driver(DRIVER, tells_capacity=True),
+            available("v", storage_class="s", zone="a", size="4Gi"),
+            capacity("b", "s", "b", "10Gi"),
+            capacity("c", "s", "c", "2Gi"),
+            a_pvc("c", storage_class="s"),
+            incoming("c"),
+        ],
+        scores,
+        None,
+        [75, 90, 50],
+    ),
+}
+
+
+def asked(change: Change, minor: int) -> object:
+    """What the plugin of a change answers on its cluster, as of a minor."""
+    cluster, question, *_ = ROWS[change]
+    context = Context.of(ClusterState(replace(a_cluster(*cluster), server_minor=minor)))
+    if question is decided:
+        return decided(context, None, pod_index(context))
+    declared = IN_TREE[change.plugin]
+    assert declared.make is not None
+    args = None if declared.args is None else declared.with_defaults(declared.args())
+    plugin = declared.make(context, args)
+    if question is scores and not hasattr(plugin, "score"):
+        return None
+    return question(context, plugin, pod_index(context))
+
+
+def test_each_change_has_a_row() -> None:
+    assert set(ROWS) == set(CHANGES)
+    assert list(CHANGES) == sorted(CHANGES, key=lambda each: (each.since, each.plugin))
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda each: f"{each.plugin}-{each.since}")
+def test_a_change_holds_from_its_minor_on(change: Change) -> None:
+    *_, before, since = ROWS[change]
+    assert asked(change, change.since - 1) == before
+    assert asked(change, change.since) == since
+
+
+def test_without_a_version_the_assumed_one_holds() -> None:
+    cluster = a_cluster(a_node("n"))
+    assert ASSUMED in FOLLOWED
+    assert all(holds(each, cluster) is (each.since <= ASSUMED) for each in CHANGES)
+
+
+def test_of_a_minor_that_is_not_known_the_nearest_one_holds() -> None:
+    old, new = (replace(a_cluster(a_node("n")), server_minor=minor) for minor in (FOLLOWED[0] - 1, FOLLOWED[-1] + 1))
+    assert not any(holds(each, old) for each in CHANGES)
+    assert all(holds(each, new) for each in CHANGES)
+    assert not_followed(FOLLOWED[-1] + 1).endswith(f"it goes by 1.{FOLLOWED[-1]}")
+    assert not_followed(FOLLOWED[0] - 1).endswith(f"it goes by 1.{FOLLOWED[0]}")
+    assert not any(map(not_followed, (None, *FOLLOWED)))
