@@ -45,8 +45,8 @@ fix: $(VENV)/developing                 ## Format and repair what can be repaire
 docs: $(VENV)/developing                ## Check the documentation: links, examples and their outputs, references.
 	$(BIN)/python -m pytest tests/docs
 
-oracle: $(VENV)/developing              ## Build the real Go program and compare with it.
-	$(BIN)/python tests/oracle/build.py
+oracle: $(VENV)/developing              ## Build the real Go programs and compare with them (MINORS="1.33 1.37" or all: other kube-schedulers, too).
+	$(BIN)/python tests/oracle/build.py $(if $(MINORS),--minors $(MINORS))
 	$(BIN)/python -m pytest -n auto -m oracle
 
 e2e: $(VENV)/developing                 ## Build a real control plane and test on it; no test may take longer than TIMEOUT=600 seconds (0: any time).

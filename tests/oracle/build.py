@@ -2,12 +2,16 @@
 
 Finds Go 1.26 or installs it below build/.
 
+With ``--minors 1.35 1.37``, or ``--minors all``, kube-scheduler of these minors, too: the same program with other versions
+of Kubernetes' modules (``MINORS``), built as build/oracle/scheduler-1.35. That takes minutes for each.
+
 The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/NAME .`` in ``tests/oracle/NAME`` for each, where
 a suitable Go is on the path. The first build compiles Kubernetes and takes minutes; later ones take seconds.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -20,22 +24,52 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).resolve().parent
 BINARIES = ROOT / "build" / "oracle"
 PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscaler")
+#: The version of each minor's modules, besides that of scheduler/go.mod.
+MINORS = {33: "33.13", 34: "34.4", 35: "35.4", 37: "37.2"}
+_LINKED = "36.1"
+#: What go.mod pins for these alone.
+_INDIRECT = re.compile(r"require \(\n(?:\t.* // indirect\n)+\)\n")
+#: Where the types of plugins were up to a minor.
+_OLD_HOME, _AT_HOME_IN_KUBERNETES = "k8s.io/kubernetes/pkg/scheduler/framework", 33
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 
 
 def main() -> None:
     """Prints each step."""
+    names = {f"1.{minor}": minor for minor in MINORS}
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--minors", nargs="+", default=[], choices=["all", *names])
+    wanted = options.parse_args().minors
     go = go_on_the_path() or installed_go()
     BINARIES.mkdir(parents=True, exist_ok=True)
     for program in PROGRAMS:
-        build(go, program)
+        build(go, SOURCES / program, BINARIES / program)
+    for name, minor in names.items():
+        if name in wanted or "all" in wanted:
+            build(go, source_of(go, minor), BINARIES / f"scheduler-{name}", f"-tags=kube1{minor}")
 
 
-def build(go: str, program: str) -> None:
+def source_of(go: str, minor: int) -> Path:
+    """The program that asks kube-scheduler, with the modules of a minor."""
+    source = BINARIES / "sources" / f"scheduler-1.{minor}"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(SOURCES / "scheduler", source)
+    modules = source / "go.mod"
+    text = _INDIRECT.sub("", modules.read_text())
+    modules.write_text(
+        text.replace(f"v0.{_LINKED}", f"v0.{MINORS[minor]}").replace(f"v1.{_LINKED}", f"v1.{MINORS[minor]}")
+    )
+    if minor <= _AT_HOME_IN_KUBERNETES:
+        for file in source.glob("*.go"):
+            file.write_text(file.read_text().replace("k8s.io/kube-scheduler/framework", _OLD_HOME))
+    subprocess.run([go, "mod", "tidy"], cwd=source, check=True)
+    return source
+
+
+def build(go: str, source: Path, binary: Path, *flags: str) -> None:
     """Compiles one of the programs."""
-    source, binary = SOURCES / program, BINARIES / program
-    command = [go, "build", "-trimpath", "-o", str(binary), "."]
+    command = [go, "build", "-trimpath", *flags, "-o", str(binary), "."]
     print(f"In {source.relative_to(ROOT)}: CGO_ENABLED=0 {' '.join(command)}", flush=True)
     subprocess.run(command, cwd=source, env=os.environ | {"CGO_ENABLED": "0"}, check=True)
     print(f"Built {binary.relative_to(ROOT)}")

@@ -140,7 +140,7 @@ def _csi(chance: Chance, nodes: list[Object], volumes: list[Object]) -> list[Obj
     made = [_csi_node(chance, node["metadata"]["name"]) for node in nodes if chance.maybe(0.7)]
     for driver in DRIVERS:
         if chance.maybe(0.5):
-            spec = {"storageCapacity": chance.maybe(0.7)}
+            spec = {"storageCapacity": chance.maybe(0.7), "preventPodSchedulingIfMissing": chance.maybe(0.3)}
             made.append({"kind": "CSIDriver", "metadata": {"name": driver}, "spec": spec})
     made += [_capacity(chance, f"s{index}") for index in range(chance.randint(0, 4))]
     for index in range(chance.randint(0, 3)):

@@ -10,6 +10,7 @@ are the same.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -31,9 +32,16 @@ PodReport = dict[str, Any]
 
 
 def scheduling_difference(
-    cluster: list[Object], scheduler: SchedulerProcess, config: str = "", *, validate: bool = False
+    cluster: list[Object],
+    scheduler: SchedulerProcess,
+    config: str = "",
+    *,
+    minor: int | None = None,
+    validate: bool = False,
 ) -> str:
     """What restow says differently of one cluster under a configuration; empty where it agrees.
+
+    ``minor`` is that of the scheduler; None for the one that restow takes where it knows none.
 
     ``validate`` recounts after each pod whatever restow keeps count of.
     """
@@ -42,7 +50,7 @@ def scheduling_difference(
         return f"the oracle cannot answer: {answer.error}"
     names = [each["metadata"]["name"] for each in cluster if each["kind"] == "Node"]
     expected = {outcome.pod: report_of(outcome, names) for outcome in answer.pods}
-    found = Restow(cluster, _profiles(config)).answers(validate=validate)
+    found = Restow(cluster, _profiles(config), minor).answers(validate=validate)
     if _queue(found) != _queue(expected) or set(found) != set(expected):
         return f"pods {list(expected)}, restow {list(found)}"
     for pod, report in expected.items():
@@ -75,8 +83,13 @@ def report_of(outcome: Outcome, nodes: Iterable[str]) -> PodReport:
 class Restow:
     """restow's answers about one cluster, in the words of the oracle."""
 
-    def __init__(self, cluster: list[Object], profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,)) -> None:
-        self.state = ClusterState(_cluster(cluster))
+    def __init__(
+        self,
+        cluster: list[Object],
+        profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
+        minor: int | None = None,
+    ) -> None:
+        self.state = ClusterState(replace(_cluster(cluster), server_minor=minor))
         self.context = Context.of(self.state)
         self.scheduler = Schedulers(self.context, profiles)
         self._names = self.state.cluster.nodes.names

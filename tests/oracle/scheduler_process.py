@@ -90,6 +90,14 @@ class Answer(msgspec.Struct, frozen=True):
         return self.pods[0]
 
 
+def scheduler_of(minor: int) -> Path:
+    """The built program of another minor. Raises FileNotFoundError with what to do."""
+    binary = ROOT / "build" / "oracle" / f"scheduler-1.{minor}"
+    if not binary.exists():
+        raise FileNotFoundError(f"{binary} is not built: run `make oracle MINORS=1.{minor}`")
+    return binary
+
+
 def scheduler_binary() -> Path:
     """The built program: RESTOW_SCHEDULER_ORACLE, or where build.py puts it. Raises FileNotFoundError with what to do."""
     binary = ROOT / (os.environ.get("RESTOW_SCHEDULER_ORACLE") or "build/oracle/scheduler")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -16,7 +15,7 @@ func (s *scheduling) askAll(scoresFor string, apply bool) ([]*outcome, error) {
 	outcomes := []*outcome{}
 	gated := s.gated()
 	for range len(s.SchedulingQueue.PodsInActiveQ()) {
-		info, err := s.SchedulingQueue.Pop(klog.Background())
+		info, err := s.next()
 		if err != nil {
 			return nil, err
 		}
@@ -85,14 +84,14 @@ func (s *scheduling) take(pod string) (*framework.QueuedPodInfo, *outcome, error
 	if !ok {
 		return nil, nil, fmt.Errorf("pod %q is not of the form namespace/name", pod)
 	}
-	queued, ok := s.SchedulingQueue.GetPod(name, namespace)
+	queued, ok := s.queued(namespace, name)
 	if !ok || queued.Pod.DeletionTimestamp != nil {
 		return nil, nil, fmt.Errorf("pod %s does not wait to be scheduled", pod)
 	}
 	if text := s.gate(queued.Pod); text != "" {
 		return nil, gatedOutcome(queued.Pod, text), nil
 	}
-	return s.SchedulingQueue.PopSpecificPod(klog.Background(), queued.Pod), nil, nil
+	return s.pop(queued.Pod), nil, nil
 }
 
 // gated returns an outcome for each pod that a PreEnqueue plugin keeps out of the queue.

@@ -18,10 +18,10 @@ type attempt struct {
 	scheduling *scheduling
 	info       *framework.QueuedPodInfo
 	profile    framework.Framework
-	state      fwk.CycleState
-	node       string              // the scheduler's choice
-	err        error               // why there is none
-	nominated  *fwk.NominatingInfo // what to do to the pod's nominated node; nil is nothing
+	state      cycleState
+	node       string          // the scheduler's choice
+	err        error           // why there is none
+	nominated  *nominatingInfo // what to do to the pod's nominated node; nil is nothing
 }
 
 // attempt runs the cycle. The profile may be one that listens (recorder.go).
@@ -33,7 +33,7 @@ func (s *scheduling) attempt(info *framework.QueuedPodInfo, profile framework.Fr
 		return a
 	}
 	var result scheduler.ScheduleResult
-	result, a.err = s.SchedulePod(s.ctx, profile, a.state, info)
+	result, a.err = s.schedulePod(profile, a.state, info)
 	a.node = result.SuggestedHost
 	if a.err != nil {
 		a.preempt()
@@ -45,7 +45,7 @@ func (s *scheduling) attempt(info *framework.QueuedPodInfo, profile framework.Fr
 func (a *attempt) preempt() {
 	var unfit *framework.FitError
 	if !errors.As(a.err, &unfit) || !a.profile.HasPostFilterPlugins() {
-		a.nominated = &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride}
+		a.nominated = &nominatingInfo{NominatingMode: modeOverride}
 		return
 	}
 	result, status := a.profile.RunPostFilterPlugins(
@@ -101,6 +101,5 @@ func (a *attempt) assume(node string) (*v1.Pod, error) {
 
 // putBack leaves everything as it was before the attempt; the pod waits behind those that were not tried yet.
 func (a *attempt) putBack() error {
-	queue := a.scheduling.SchedulingQueue
-	return queue.AddUnschedulableIfNotPresent(klog.Background(), a.info, queue.SchedulingCycle())
+	return a.scheduling.addUnschedulable(a.info)
 }

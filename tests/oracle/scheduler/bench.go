@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 )
 
 // benchmark measures how fast the scheduler places copies of a dump's pending pods, one after another.
@@ -74,7 +73,7 @@ func copies(pods []*v1.Pod, count int) []*v1.Pod {
 func (s *scheduling) placeAll() (placed, tried int, err error) {
 	tried = len(s.SchedulingQueue.PodsInActiveQ())
 	for range tried {
-		info, err := s.SchedulingQueue.Pop(klog.Background())
+		info, err := s.next()
 		if err != nil {
 			return placed, tried, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,7 +93,7 @@ const replaced = "-new"
 
 // move evicts a pod and has its replacement scheduled: beside the pod while that terminates, and again when it is gone.
 func (s *scheduling) move(m move, pod *v1.Pod) (string, error) {
-	pods := s.informers.Core().V1().Pods().Informer().(*informer)
+	pods := s.informers.byType[reflect.TypeFor[*v1.Pod]()]
 	if m.After {
 		pods.remove(pod)
 		pods.add(replacement(pod, m.Nominated))

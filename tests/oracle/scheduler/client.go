@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,7 +49,7 @@ func (c podClient) Patch(
 	}
 	after, err := patched(before, patch)
 	if err == nil {
-		c.client.informers.Core().V1().Pods().Informer().(*informer).update(before, after)
+		c.client.informers.byType[reflect.TypeFor[*v1.Pod]()].update(before, after)
 	}
 	return after, err
 }

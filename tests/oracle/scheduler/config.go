@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
@@ -12,12 +13,19 @@ import (
 )
 
 // chooseGates turns off what only makes the scheduler hurry: preemption in the background, which would come at any time,
-// and the reuse of results between pods alike, which would keep nodes from being scored.
+// and the reuse of results between pods alike (since 1.35), which would keep nodes from being scored. Taints of devices go
+// too, because they wait for informers that run; there are no devices here.
 func chooseGates() error {
-	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
-		string(features.SchedulerAsyncPreemption): false,
-		string(features.OpportunisticBatching):    false,
-	})
+	gates := utilfeature.DefaultMutableFeatureGate
+	chosen := map[string]bool{}
+	for _, gate := range []featuregate.Feature{
+		features.SchedulerAsyncPreemption, "OpportunisticBatching", "DRADeviceTaints", "DRADeviceTaintRules",
+	} {
+		if _, known := gates.GetAll()[gate]; known {
+			chosen[string(gate)] = false
+		}
+	}
+	return gates.SetFromMap(chosen)
 }
 
 // loadConfig decodes, defaults and validates a KubeSchedulerConfiguration, YAML or JSON.

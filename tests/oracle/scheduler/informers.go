@@ -34,8 +34,6 @@ func (s *informerSet) InformerFor(
 	return s.byType[kind]
 }
 
-func (s *informerSet) InformerName() *cache.InformerName { return nil }
-
 func (s *informerSet) Core() core.Interface { return core.New(s, metav1.NamespaceAll, nil) }
 
 func (s *informerSet) Apps() apps.Interface { return apps.New(s, metav1.NamespaceAll, nil) }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -35,11 +34,7 @@ type preemptionWatch struct {
 func (s *scheduling) keepVictims() {
 	for _, profile := range s.Profiles {
 		if plugin := defaultPreemption(profile); plugin != nil {
-			plugin.Executor.PreemptPod = func(
-				context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string,
-			) error {
-				return nil
-			}
+			keepVictims(plugin)
 		}
 	}
 }
@@ -52,7 +47,7 @@ func (s *scheduling) watchPreemption() {
 		if plugin := defaultPreemption(profile); plugin != nil {
 			watch.Interface, watch.unwatched = plugin, *plugin.Evaluator
 			plugin.Evaluator.Interface = watch
-			plugin.MoreImportantPod = byNameAtLast(plugin.MoreImportantPod)
+			orderVictims(plugin)
 		}
 	}
 }
@@ -66,13 +61,13 @@ func defaultPreemption(profile framework.Framework) *defaultpreemption.DefaultPr
 	return nil
 }
 
-// byNameAtLast orders pods of equal importance by name; the plugin leaves their order to its sort.
-func byNameAtLast(moreImportant defaultpreemption.MoreImportantPodFunc) defaultpreemption.MoreImportantPodFunc {
-	return func(a, b *v1.Pod) bool {
+// byNameAtLast orders victims of equal importance by name; the plugin leaves their order to its sort.
+func byNameAtLast[V any](moreImportant func(a, b V) bool, name func(V) string) func(a, b V) bool {
+	return func(a, b V) bool {
 		if moreImportant(a, b) || moreImportant(b, a) {
 			return moreImportant(a, b)
 		}
-		return cmp.Less(keyOf(a), keyOf(b))
+		return cmp.Less(name(a), name(b))
 	}
 }
 
@@ -80,14 +75,11 @@ func (w *preemptionWatch) forget() { w.victims, w.best = map[string]*extenderv1.
 
 func (w *preemptionWatch) GetOffsetAndNumCandidates(nodes int32) (int32, int32) { return 0, nodes }
 
-func (w *preemptionWatch) SelectVictimsOnNode(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
-) ([]*v1.Pod, int, *fwk.Status) {
-	pods, violations, status := w.Interface.SelectVictimsOnNode(ctx, state, pod, node, budgets)
+// note keeps what the dry run on a node found.
+func (w *preemptionWatch) note(node string, pods []*v1.Pod, violations int, status *fwk.Status) {
 	if status.IsSuccess() && len(pods) > 0 {
-		w.victims[node.Node().Name] = &extenderv1.Victims{Pods: pods, NumPDBViolations: int64(violations)}
+		w.victims[node] = &extenderv1.Victims{Pods: pods, NumPDBViolations: int64(violations)}
 	}
-	return pods, violations, status
 }
 
 // OrderedScoreFuncs is asked where there are several candidates. The first of the best by name gets the only point.
@@ -129,6 +121,9 @@ type dryRun struct {
 }
 
 func (d dryRun) Name() string { return d.node }
+
+// NumPodGroupDisruptions is asked since 1.37.
+func (d dryRun) NumPodGroupDisruptions() int { return 0 }
 
 func (d dryRun) Victims() *extenderv1.Victims { return d.victims }
 

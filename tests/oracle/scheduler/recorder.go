@@ -15,13 +15,13 @@ type recorder struct {
 	preFilter *fwk.Status            // of a pod that was rejected before any node was looked at
 	allowed   sets.Set[string]       // the only nodes to look at; nil is all
 	filtered  map[string]*fwk.Status // by node
-	visited   []fwk.NodeInfo
-	scores    []fwk.NodePluginScores
+	visited   []nodeInfo
+	scores    []nodePluginScores
 }
 
 func (r *recorder) RunPreFilterPlugins(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod,
-) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
+	ctx context.Context, state cycleState, pod *v1.Pod,
+) (*preFilterResult, *fwk.Status, sets.Set[string]) {
 	result, status, plugins := r.Framework.RunPreFilterPlugins(ctx, state, pod)
 	if !status.IsSuccess() {
 		r.preFilter = status
@@ -32,7 +32,7 @@ func (r *recorder) RunPreFilterPlugins(
 }
 
 func (r *recorder) RunFilterPluginsWithNominatedPods(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo,
+	ctx context.Context, state cycleState, pod *v1.Pod, node nodeInfo,
 ) *fwk.Status {
 	status := r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	r.filtered[node.Node().Name] = status
@@ -41,8 +41,8 @@ func (r *recorder) RunFilterPluginsWithNominatedPods(
 }
 
 func (r *recorder) RunScorePlugins(
-	ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo,
-) ([]fwk.NodePluginScores, *fwk.Status) {
+	ctx context.Context, state cycleState, pod *v1.Pod, nodes []nodeInfo,
+) ([]nodePluginScores, *fwk.Status) {
 	scores, status := r.Framework.RunScorePlugins(ctx, state, pod, nodes)
 	r.scores = scores
 	return scores, status
@@ -51,7 +51,7 @@ func (r *recorder) RunScorePlugins(
 // score scores the feasible nodes where the scheduler saw no need to. Where it cannot there are no scores, and no error:
 // the scheduler would not have noticed.
 func (r *recorder) score(a *attempt) {
-	feasible := []fwk.NodeInfo{}
+	feasible := []nodeInfo{}
 	for _, node := range r.visited {
 		if r.filtered[node.Node().Name].IsSuccess() {
 			feasible = append(feasible, node)

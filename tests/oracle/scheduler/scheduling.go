@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/utils/clock"
@@ -41,33 +41,32 @@ func newScheduling(loaded *config.KubeSchedulerConfiguration) (*scheduling, erro
 	return s, nil
 }
 
-func recordNothing(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
-
 // fill hands the objects to the scheduler: what pods need first, then those that have a node, then those that wait.
 func (s *scheduling) fill(objects *cluster) {
 	core, apps, storage := s.informers.Core().V1(), s.informers.Apps().V1(), s.informers.Storage().V1()
-	deliver(core.Namespaces().Informer(), objects.namespaces)
-	deliver(core.Services().Informer(), objects.services)
-	deliver(core.ReplicationControllers().Informer(), objects.controllers)
-	deliver(apps.ReplicaSets().Informer(), objects.replicaSets)
-	deliver(apps.StatefulSets().Informer(), objects.statefulSets)
-	deliver(storage.StorageClasses().Informer(), objects.classes)
-	deliver(storage.CSINodes().Informer(), objects.csiNodes)
-	deliver(storage.CSIDrivers().Informer(), objects.csiDrivers)
-	deliver(storage.CSIStorageCapacities().Informer(), objects.capacities)
-	deliver(storage.VolumeAttachments().Informer(), objects.attachments)
-	deliver(core.PersistentVolumes().Informer(), objects.volumes)
-	deliver(core.PersistentVolumeClaims().Informer(), objects.claims)
-	deliver(s.informers.Policy().V1().PodDisruptionBudgets().Informer(), objects.budgets)
-	deliver(core.Nodes().Informer(), objects.nodes)
+	deliver(s.informers, core.Namespaces().Informer(), objects.namespaces)
+	deliver(s.informers, core.Services().Informer(), objects.services)
+	deliver(s.informers, core.ReplicationControllers().Informer(), objects.controllers)
+	deliver(s.informers, apps.ReplicaSets().Informer(), objects.replicaSets)
+	deliver(s.informers, apps.StatefulSets().Informer(), objects.statefulSets)
+	deliver(s.informers, storage.StorageClasses().Informer(), objects.classes)
+	deliver(s.informers, storage.CSINodes().Informer(), objects.csiNodes)
+	deliver(s.informers, storage.CSIDrivers().Informer(), objects.csiDrivers)
+	deliver(s.informers, storage.CSIStorageCapacities().Informer(), objects.capacities)
+	deliver(s.informers, storage.VolumeAttachments().Informer(), objects.attachments)
+	deliver(s.informers, core.PersistentVolumes().Informer(), objects.volumes)
+	deliver(s.informers, core.PersistentVolumeClaims().Informer(), objects.claims)
+	deliver(s.informers, s.informers.Policy().V1().PodDisruptionBudgets().Informer(), objects.budgets)
+	deliver(s.informers, core.Nodes().Informer(), objects.nodes)
 	running, waiting := objects.split()
-	deliver(core.Pods().Informer(), running)
-	deliver(core.Pods().Informer(), waiting)
+	deliver(s.informers, core.Pods().Informer(), running)
+	deliver(s.informers, core.Pods().Informer(), waiting)
 }
 
-func deliver[T any](to cache.SharedIndexInformer, objects []T) {
+// deliver adds objects to the informer of their kind, which exists once somebody has asked for it.
+func deliver[T any](informers *informerSet, _ cache.SharedIndexInformer, objects []T) {
 	for _, object := range objects {
-		to.(*informer).add(object)
+		informers.byType[reflect.TypeFor[T]()].add(object)
 	}
 }
 

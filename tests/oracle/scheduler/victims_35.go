@@ -1,0 +1,9 @@
+//go:build kube134 || kube135
+
+package main
+
+import "k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+
+func orderVictims(plugin *defaultpreemption.DefaultPreemption) {
+	plugin.MoreImportantPod = byNameAtLast(plugin.MoreImportantPod, keyOf)
+}
