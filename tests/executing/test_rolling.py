@@ -104,9 +104,9 @@ async def test_undone_the_template_is_as_before_if_nobody_else_has_changed_it(
         await rollouts.undo(a_move(), None)
         await rollouts.undo(a_move(), None)
     _, (test, undone) = patches(server)
-    assert (test["op"], test["value"]) == ("test", "uid-web-0")
-    assert {name: undone[name] for name in back} == back
-    assert undone["path"] == test["path"] == "/spec/template/metadata/annotations/restow.dev~1rollout"
+    written = {"metadata": {"annotations": {ANNOTATION: "uid-web-0"}}}
+    assert test == {"op": "test", "path": "/spec/template", "value": written}
+    assert undone == back | {"path": "/spec/template/metadata/annotations/restow.dev~1rollout"}
 
 
 async def test_a_rollout_that_cannot_be_undone_is_told() -> None:
@@ -154,11 +154,17 @@ async def test_only_what_brings_the_new_pod_first_is_rolled_out(spec: dict[str, 
         assert patches(server) == []
 
 
+CHANGED = "somebody has changed the template of Deployment default/shop"
+#: The mark is still in it.
+ANOTHER = {"metadata": {"annotations": {ANNOTATION: "uid-web-0", "team/version": "2"}}}
+
+
 @pytest.mark.parametrize(
     ("found", "why"),
     [
         (a_deployment("uid-web-0", paused=True), "somebody has paused the rollout of Deployment default/shop"),
-        (a_deployment("other"), "somebody has changed the template of Deployment default/shop"),
+        (a_deployment("other"), CHANGED),
+        (a_deployment("uid-web-0", template=ANOTHER), CHANGED),
     ],
 )
 async def test_a_rollout_that_somebody_else_takes_over_is_given_up(found: dict[str, Any], why: str) -> None:

@@ -41,7 +41,8 @@ from restow.kube.objects import OwnerReference
 
 #: The annotation of the template; its value is the uid of the pod that moves.
 ANNOTATION: Final = "restow.dev/rollout"
-_PATH: Final = f"/spec/template/metadata/annotations/{ANNOTATION.replace('/', '~1')}"
+_TEMPLATE: Final = "/spec/template"
+_PATH: Final = f"{_TEMPLATE}/metadata/annotations/{ANNOTATION.replace('/', '~1')}"
 #: Seconds: between two looks at the Deployment, at the ReplicaSets, and until the new one is there.
 _WATCH: Final = 1.0
 _PAUSE: Final = 0.1
@@ -59,6 +60,8 @@ class _Rollout:
     #: What the template carries now, and what it carried before; None if nothing.
     mark: str
     before: str | None
+    #: The whole template with the mark: any other one is somebody else's.
+    template: Mapping[str, Any]
     #: Seconds that the new pod must be ready.
     min_ready: int
 
@@ -110,7 +113,11 @@ class Rolling:
         except Forbidden as error:
             raise SurgeRefusedError(missing_right(error, _DEPLOYMENT, ("patch",))) from error
         before = _annotations(found).get(ANNOTATION)
-        return _Rollout(of.namespace, of.name, of.uid, pod.uid, before, int(found["spec"].get("minReadySeconds") or 0))
+        template, min_ready = (
+            _marked(found["spec"]["template"], pod.uid),
+            int(found["spec"].get("minReadySeconds") or 0),
+        )
+        return _Rollout(of.namespace, of.name, of.uid, pod.uid, before, template, min_ready)
 
     async def _new_replica_set(self, rollout: _Rollout) -> OwnerReference:
         """The ReplicaSet of the changed template; SurgeRefusedError if it does not come."""
@@ -136,7 +143,7 @@ class Rolling:
                 return str(refused)
             except ClientError:
                 continue
-            if _annotations(found).get(ANNOTATION) != rollout.mark:
+            if found["spec"]["template"] != rollout.template:
                 return f"somebody has changed the template of {rollout}"
             if found["spec"].get("paused"):
                 return f"somebody has paused the rollout of {rollout}"
@@ -152,8 +159,10 @@ class Rolling:
         rollout = self._open.pop(task.number, None)
         if rollout is None:
             return
-        test = {"op": "test", "path": _PATH, "value": rollout.mark}
-        back = test | {"op": "remove"} if rollout.before is None else test | {"op": "replace", "value": rollout.before}
+        test = {"op": "test", "path": _TEMPLATE, "value": rollout.template}
+        back = {"op": "remove", "path": _PATH}
+        if rollout.before is not None:
+            back |= {"op": "replace", "value": rollout.before}
         try:
             await objects.patch(
                 self.api, _DEPLOYMENT, rollout.namespace, rollout.name, [test, back], kind=PatchKind.JSON
@@ -166,6 +175,13 @@ class Rolling:
 
     async def clean(self) -> None:
         """Nothing is left: the controller ends a rollout by itself."""
+
+
+def _marked(template: Mapping[str, Any], mark: str) -> dict[str, Any]:
+    """A template with the annotation."""
+    metadata = template.get("metadata") or {}
+    annotations = {**(metadata.get("annotations") or {}), ANNOTATION: mark}
+    return {**template, "metadata": {**metadata, "annotations": annotations}}
 
 
 def reason_against(found: Mapping[str, Any]) -> str | None:
