@@ -78,10 +78,8 @@ def diff(
     from restow.application.differing import diff as compared
     from restow.application.planning import PlanRequest
 
-    where, feedback = (
-        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
-        Terminal(),
-    )
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version)
+    feedback = Terminal()
     plan = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now)
     found = compared(DiffRequest(old, new, plan), feedback)
     feedback.warn_of_timings(verbose)

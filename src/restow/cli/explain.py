@@ -105,10 +105,8 @@ def pod(
     from restow.policies.fallbacks import Fallbacks
     from restow.reporting.explain_table import pod_sections
 
-    where, feedback = (
-        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
-        Terminal(),
-    )
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version)
+    feedback = Terminal()
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
     explanation = explained_pod(request, name, feedback)
     _print(explanation, lambda width: pod_sections(explanation, width), output, feedback, verbose)
@@ -143,10 +141,8 @@ def node(
     from restow.policies.fallbacks import Fallbacks
     from restow.reporting.explain_table import node_sections
 
-    where, feedback = (
-        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
-        Terminal(),
-    )
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version)
+    feedback = Terminal()
     if drain:
         _check_without_policy(policy_config_file, placement, steering)
         _print_drain(where, name, scheduler_config, now, output)

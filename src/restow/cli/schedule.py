@@ -87,10 +87,8 @@ def schedule(
     from restow.application.clusters import ClusterSource
     from restow.application.scheduling import ScheduleRequest, prepare
 
-    where, feedback = (
-        ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version),
-        Terminal(),
-    )
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version)
+    feedback = Terminal()
     request = ScheduleRequest(where, pod, scheduler_config, now)
     scheduling = prepare(request, feedback)
     printed = _Output(request, scheduling, feedback, timings, verbose)
