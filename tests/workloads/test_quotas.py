@@ -158,6 +158,15 @@ def test_nothing_is_asked_for_a_pod_that_nothing_replaces() -> None:
     assert (quotas.when(0), quotas.refusal(0)) == (ReplacementPolicy.NONE, None)
 
 
+def test_a_pod_that_nothing_replaces_adds_nothing_to_the_use() -> None:
+    """Nor does it free anything: a finished one is not counted in what is used."""
+    quotas, _ = room(a_pod("bare", node="n1"), running("web"), counted(a_quota("pods", "1", "1")))
+    before = quotas.refusal(1)
+    quotas.count(0)
+    assert quotas.refusal(1) == before is None
+    assert quotas.lacking_beside(1) is not None
+
+
 def test_what_the_moves_of_a_plan_add_to_the_use_counts() -> None:
     """Each of three pods comes back with two CPUs more, for which the quota has room once."""
     app = a_container("app", requests={"cpu": "1"})

@@ -162,7 +162,12 @@ class QuotaRoom:
         return self._lacking(pod, "no room for the new pod even without this one", -1)
 
     def count(self, pod: int) -> None:
-        """Count the move of a pod: the pod that comes, and not any more the one that goes."""
+        """Count the move of a pod: the pod that comes, and not any more the one that goes.
+
+        Where none comes, nothing: of a finished pod, which is cleared away, quotas count nothing anyhow.
+        """
+        if self._policies.of(pod) not in _COMING:
+            return
         for quota in self._quotas(pod):
             used = self._added.setdefault(_key(quota), Counter())
             used.update(_nanos(quota, self._next(pod)))
