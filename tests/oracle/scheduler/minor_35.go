@@ -6,10 +6,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
@@ -35,26 +32,4 @@ func keepVictims(plugin *defaultpreemption.DefaultPreemption) {
 	plugin.Evaluator.PreemptPod = func(context.Context, preemption.Candidate, *v1.Pod, *v1.Pod, string) error {
 		return nil
 	}
-}
-
-// next takes the first pod off the queue.
-func (s *scheduling) next() (*framework.QueuedPodInfo, error) {
-	return s.SchedulingQueue.Pop(klog.Background())
-}
-
-// queued returns a pod that waits.
-func (s *scheduling) queued(namespace, name string) (*framework.QueuedPodInfo, bool) {
-	return s.SchedulingQueue.GetPod(name, namespace)
-}
-
-func (s *scheduling) addUnschedulable(info *framework.QueuedPodInfo) error {
-	return s.SchedulingQueue.AddUnschedulableIfNotPresent(klog.Background(), info, s.SchedulingQueue.SchedulingCycle())
-}
-
-func (w *preemptionWatch) SelectVictimsOnNode(
-	ctx context.Context, state cycleState, pod *v1.Pod, node nodeInfo, budgets []*policyv1.PodDisruptionBudget,
-) ([]*v1.Pod, int, *fwk.Status) {
-	pods, violations, status := w.Interface.SelectVictimsOnNode(ctx, state, pod, node, budgets)
-	w.note(node.Node().Name, pods, violations, status)
-	return pods, violations, status
 }

@@ -7,25 +7,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
-
-func (s *informerSet) InformerName() *cache.InformerName { return nil }
-
-func recordNothing(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
-
-func (s *scheduling) schedulePod(
-	profile framework.Framework, state cycleState, info *framework.QueuedPodInfo,
-) (scheduler.ScheduleResult, error) {
-	return s.SchedulePod(s.ctx, profile, state, info)
-}
 
 // next takes the first pod off the queue.
 func (s *scheduling) next() (*framework.QueuedPodInfo, error) {

@@ -1,4 +1,4 @@
-//go:build kube134 || kube135
+//go:build !kube133 && !kube137
 
 package main
 
