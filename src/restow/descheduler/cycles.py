@@ -280,6 +280,7 @@ class Cycles:
 
     async def _end_what_is_left(self) -> None:
         """End what another process has left under way."""
+        self.watchdog.expect(_WHO, "the end of what was left under way", _LOOKING)
         for each in (*self.ways.values(), self._choice.steering):
             if each is not None:
                 await self._unless_stopped(each.clean())

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from restow.client.errors import Forbidden, NotFound, missing_right
+from restow.client.flow_control import for_each
 from restow.client.listing import all_objects
 from restow.client.resources import RESOURCES, ROLLOUTS, ApiResource
 from restow.client.transport import Api, Permit
@@ -87,15 +88,17 @@ class Ended:
 async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> Ended:
     """End every surge that is under way in the cluster.
 
-    A surge whose pods are all ready goes forwards, unless it was being undone; any other one goes backwards. ClientError if workloads cannot be listed;
-    where only Rollouts may not be listed, that is a warning.
+    A surge whose pods are all ready goes forwards, unless it was being undone; any other one goes backwards. ClientError
+    if workloads cannot be listed; where only Rollouts may not be listed, that is a warning.
     """
     ended = Ended()
-    for resource in SURGED:
-        for each in await _listed(api, resource, warn):
-            surge = each.surge(resource) if isinstance(each, _Marked) else None
-            if surge is not None:
-                await _end(api, surge, each, ended, permit)
+    left = [
+        (surge, each)
+        for resource in SURGED
+        for each in await _listed(api, resource, warn)
+        if isinstance(each, _Marked) and (surge := each.surge(resource)) is not None
+    ]
+    await for_each(left, lambda each: _end(api, *each, ended, permit))
     return ended
 
 
