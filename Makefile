@@ -49,9 +49,10 @@ oracle: $(VENV)/developing              ## Build the real Go programs and compar
 	$(BIN)/python tests/oracle/build.py $(if $(MINORS),--minors $(MINORS))
 	$(BIN)/python -m pytest -n auto -m oracle
 
+# What fails while another control plane takes the processors has to pass alone.
 e2e: $(VENV)/developing                 ## Build real control planes and test on them, JOBS=2 at a time; no test may take longer than TIMEOUT=600 seconds (0: any time).
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
-	$(BIN)/python -m pytest -m e2e -n $(or $(JOBS),2) --dist loadfile --timeout $(or $(TIMEOUT),600)
+	$(BIN)/python -m pytest -m e2e -n $(or $(JOBS),2) --dist loadfile --timeout $(or $(TIMEOUT),600) || $(BIN)/python -m pytest -m e2e --last-failed --last-failed-no-failures none --timeout $(or $(TIMEOUT),600)
 
 faults: $(VENV)/developing              ## Seeded runs on real control planes in which something goes wrong, and the counts that have to be 0 (SEEDS=0:1000 JOBS=2).
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
