@@ -76,7 +76,7 @@ class _Marked(Struct, frozen=True):
 
 
 @dataclass(slots=True, frozen=True)
-class Ended:
+class EndedSurges:
     """What has become of the surges that were under way."""
 
     #: Workloads whose surge has ended.
@@ -85,13 +85,13 @@ class Ended:
     problems: list[str] = field(default_factory=list)
 
 
-async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> Ended:
+async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> EndedSurges:
     """End every surge that is under way in the cluster.
 
     A surge whose pods are all ready goes forwards, unless it was being undone; any other one goes backwards. ClientError
     if workloads cannot be listed; where only Rollouts may not be listed, that is a warning.
     """
-    ended = Ended()
+    ended = EndedSurges()
     left = [
         (surge, each)
         for resource in SURGED
@@ -123,7 +123,7 @@ async def _is_served(api: Api, resource: ApiResource) -> bool:
     return True
 
 
-async def _end(api: Api, surge: Surge, found: _Marked, ended: Ended, permit: Permit | None) -> None:
+async def _end(api: Api, surge: Surge, found: _Marked, ended: EndedSurges, permit: Permit | None) -> None:
     try:
         if found.status.ready_replicas > surge.record.replicas and not await _is_being_undone(api, surge, found):
             if await retire(api, surge, permit):
