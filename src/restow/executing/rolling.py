@@ -105,7 +105,7 @@ class Rolling:
         moving = await read(self.api, RESOURCES["Pod"], pod.namespace, pod.name)
         await refuse_without_quota(self.api, pod.namespace, moving)
         of = ObjectRef(pod.namespace, metadata["name"], metadata["uid"], resource_version=metadata["resourceVersion"])
-        change = {"metadata": of.preconditions, "spec": _with_annotation(pod.uid)}
+        change = {"metadata": of.preconditions, "spec": {"template": _marked({}, pod.uid)}}
         try:
             await objects.patch(
                 self.api, _DEPLOYMENT, of.namespace, of.name, change, kind=PatchKind.MERGE, permit=self.permit
@@ -113,10 +113,8 @@ class Rolling:
         except Forbidden as error:
             raise SurgeRefusedError(missing_right(error, _DEPLOYMENT, ("patch",))) from error
         before = _annotations(found).get(ANNOTATION)
-        template, min_ready = (
-            _marked(found["spec"]["template"], pod.uid),
-            int(found["spec"].get("minReadySeconds") or 0),
-        )
+        template = _marked(found["spec"]["template"], pod.uid)
+        min_ready = int(found["spec"].get("minReadySeconds") or 0)
         return _Rollout(of.namespace, of.name, of.uid, pod.uid, before, template, min_ready)
 
     async def _new_replica_set(self, rollout: _Rollout) -> OwnerReference:
@@ -212,10 +210,6 @@ def _reason_against_strategy(strategy: Mapping[str, Any]) -> str | None:
 def _of_one(amount: int | str, rounded: Callable[[float], int]) -> int:
     """How many of one replica a number or a percentage is; surges are rounded up, what may be unavailable down."""
     return amount if isinstance(amount, int) else rounded(int(amount.rstrip("%")) / 100)
-
-
-def _with_annotation(mark: str) -> dict[str, Any]:
-    return {"template": {"metadata": {"annotations": {ANNOTATION: mark}}}}
 
 
 def _annotations(found: Mapping[str, Any]) -> Mapping[str, str]:
