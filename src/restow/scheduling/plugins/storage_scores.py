@@ -42,8 +42,23 @@ class _Use:
         return np.where(is_full, 0, MAX_SCORE - taken)
 
 
+def storage_scores(
+    nodes: int,
+    matches: Iterable[VolumeMatch],
+    to_make: Iterable[tuple[PersistentVolumeClaim, BoolArray]],
+    provisioning: Provisioning,
+) -> Scores:
+    """0 to 100 for each node, int64[node], by what claims get of existing volumes, and where (bool[node]) they need new ones."""
+    use = _StorageUse(nodes)
+    for match in matches:
+        use.take(match)
+    for claim, where in to_make:
+        use.make(claim, where, provisioning)
+    return use.scores()
+
+
 @dataclass(slots=True)
-class StorageUse:
+class _StorageUse:
     """What the claims of one pod take of each node's storage."""
 
     nodes: int
@@ -59,7 +74,7 @@ class StorageUse:
         use = self._existing[class_of_claim(match.claim)]
         has_one = match.chosen != NO_VOLUME
         use.requested[has_one] += in_bytes(requested(match.claim))
-        use.capacity[has_one] += match.sizes[match.chosen[has_one]]
+        use.capacity[has_one] += match.sizes()[match.chosen[has_one]]
         use.is_known |= has_one
 
     def make(self, claim: PersistentVolumeClaim, where: BoolArray, provisioning: Provisioning) -> None:

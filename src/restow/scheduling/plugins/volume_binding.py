@@ -46,7 +46,7 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.minors import STORAGE_SCORES, holds
 from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, PodFacts, Resource
 from restow.scheduling.plugins.resource_scoring import UtilizationShapePoint
-from restow.scheduling.plugins.storage_scores import StorageUse
+from restow.scheduling.plugins.storage_scores import storage_scores
 from restow.scheduling.volumes.attachable import Migration
 from restow.scheduling.volumes.matching import (
     NO_VOLUME,
@@ -301,13 +301,7 @@ class ScoringVolumeBinding(VolumeBinding):
         if isinstance(claims, Outcome) or not claims.delayed:
             return None
         self._reservations.refresh()
-        use = StorageUse(len(self._nodes))
-        matches, to_make = self._by_node(claims.delayed)
-        for match in matches:
-            use.take(match)
-        for claim, where in to_make:
-            use.make(claim, where, self._provisioning)
-        return use.scores()[nodes]
+        return storage_scores(len(self._nodes), *self._by_node(claims.delayed), self._provisioning)[nodes]
 
 
 def _key(claim: PersistentVolumeClaim) -> Key:

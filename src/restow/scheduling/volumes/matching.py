@@ -51,8 +51,12 @@ class VolumeMatch:
     chosen: IntArray
     #: Numbers of the volumes by name.
     numbers: Mapping[str, int]
-    #: How many bytes each has, int64[number].
-    sizes: IntArray
+    #: By number.
+    volumes: Sequence[PersistentVolume]
+
+    def sizes(self) -> IntArray:
+        """How many bytes each volume has, int64[number]."""
+        return np.array([in_bytes(_capacity(volume)) for volume in self.volumes], dtype=np.int64)
 
     def takes(self, volume: str) -> BoolArray:
         """The nodes where the claim gets this volume."""
@@ -174,8 +178,8 @@ def _match(claim: PersistentVolumeClaim, offer: VolumeOffer, earlier: Sequence[V
         undecided &= ~eligible
         if not undecided.any():
             break
-    sizes = np.array([in_bytes(_capacity(volume)) for volume in candidates], dtype=np.int64)
-    return VolumeMatch(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)}, sizes)
+    numbers = {volume.metadata.name: number for number, volume in enumerate(candidates)}
+    return VolumeMatch(claim, chosen, numbers, candidates)
 
 
 def _candidates(
