@@ -153,10 +153,7 @@ class TestMetricsServer:
         assert int(figure[1]) < NEWEST_CPU, line
 
     def test_the_loop_keeps_samples_for_a_percentile(self, busy_plane: ControlPlane, tmp_path: Path) -> None:
-        """Nothing moves by the median until the busy samples are more than the calm ones, of which there are two or three.
-
-        A node that is measured late misses one of the samples.
-        """
+        """Nothing moves by the median until the busy samples are more than the calm ones."""
         args = {
             "thresholds": {"cpu": 30},
             "targetThresholds": {"cpu": 50},
@@ -176,7 +173,7 @@ class TestMetricsServer:
                 line = restow.wait_for_line("p50 over 2m of metrics.k8s.io, ", timeout=240)
         samples = re.search(r"node-1 at cpu \d+ % \(p50 over 2m of metrics.k8s.io, (\d+) samples", line)
         assert samples is not None, line
-        assert int(samples[1]) >= 2 + 3, line
+        assert int(samples[1]) >= 6, line
 
 
 def a_policy(args: Object, provider: Object, usage: Object | None) -> Object:
