@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 NAMESPACE = "/apis/apps/v1/namespaces/default"
 DEPLOYMENT, REPLICA_SET = f"{NAMESPACE}/deployments/shop", f"{NAMESPACE}/replicasets/web"
 POD, NEW = "/api/v1/namespaces/default/pods/web-0", "/api/v1/namespaces/default/pods/new-1"
+PODS = "/api/v1/namespaces/default/pods"
 AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 A_SPEC = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]}
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
@@ -124,6 +125,16 @@ async def test_undone_the_new_pod_goes_first_and_the_cost_of_the_old_one_is_as_b
     costs = [body["metadata"]["annotations"][DELETION_COST] for path, body in patches(server) if path in (POD, NEW)]
     assert costs == ["-2147483648", "5"]
     assert patches(server)[-1][1][1]["value"] == 1
+
+
+async def test_undone_a_new_pod_that_does_not_go_loses_its_mark() -> None:
+    """A controller that has not seen the deletion costs yet takes the old pod, and the new one stays for good."""
+    async with a_server(cost="5") as server, surging(server) as surges:
+        server.answers("GET", NEW, an_answer(a_member("uid-new-1", cost="-2147483648")))
+        assert await surges.begin(a_move()) == a_move()
+        await surges.undo(a_move(), new_pod())
+    path, body = patches(server)[-1]
+    assert (path, body["metadata"]["annotations"]) == (NEW, {DELETION_COST: None})
 
 
 async def test_the_old_pod_stays_while_a_service_does_not_have_the_new_one() -> None:
@@ -228,6 +239,7 @@ async def test_a_surge_that_could_not_be_ended_is_ended_later() -> None:
     async with a_server() as server, surging(server, said) as surges:
         server.answers("GET", "/apis/apps/v1/deployments", a_list(a_left_surge(1)))
         server.answers("GET", "/apis/apps/v1/replicasets", a_list())
+        server.answers("GET", PODS, a_list())
         server._answers["PATCH", DEPLOYMENT][:] = [a_status(500, "InternalError", "etcd is away"), an_answer({})]
         for _ in range(3):
             await surges.clean()
@@ -255,7 +267,7 @@ async def ended(server: Server, *deployments: Any, pods: Any = (), old: Any = No
     said: list[str] = []
     server.answers("GET", "/apis/apps/v1/deployments", a_list(*deployments))
     server.answers("GET", "/apis/apps/v1/replicasets", a_list())
-    server.answers("GET", "/api/v1/namespaces/default/pods", a_list(*pods))
+    server.answers("GET", PODS, a_list(*pods))
     server._answers["GET", POD][:] = [a_status(404, "NotFound", "gone") if old is None else an_answer(old)]
     async with an_api(server.url) as api:
         found = await end_all(api, said.append)
@@ -278,6 +290,15 @@ async def test_a_surge_that_was_being_undone_goes_backwards_although_all_are_rea
     async with a_server() as server:
         (pod, marked), _ = await ended(server, a_left_surge(2), pods=[a_member("uid-new-1", cost="-2147483648")])
     assert (pod, marked["metadata"]["annotations"]) == (POD, {DELETION_COST: None})
+
+
+async def test_a_new_pod_that_does_not_go_loses_its_mark_although_nobody_leads_the_surge_any_more() -> None:
+    marked = a_member("uid-new-1", cost="-2147483648")
+    marked["metadata"]["name"] = "new-1"
+    async with a_server() as server:
+        server.answers("GET", NEW, an_answer(marked))
+        *_, (pod, unmarked) = await ended(server, a_left_surge(2), pods=[marked])
+    assert (pod, unmarked["metadata"]["annotations"]) == (NEW, {DELETION_COST: None})
 
 
 async def test_where_the_controller_takes_another_pod_the_mark_is_taken_back() -> None:
@@ -312,6 +333,7 @@ async def test_a_surge_is_ended_on_a_deployment_that_another_object_controls() -
     async with a_server() as server, an_api(server.url) as api:
         server.answers("GET", "/apis/apps/v1/deployments", a_list({"metadata": metadata}))
         server.answers("GET", "/apis/apps/v1/replicasets", a_list())
+        server.answers("GET", PODS, a_list())
         assert (await end_all(api, pytest.fail)).workloads == ["Deployment default/shop"]
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from restow.client.errors import Forbidden, NotFound, missing_right
 from restow.client.flow_control import for_each
 from restow.client.listing import all_objects
+from restow.client.objects import ObjectRef
 from restow.client.resources import RESOURCES, ROLLOUTS, ApiResource
 from restow.client.transport import Api, Permit
 from restow.errors import ClientError
@@ -125,24 +126,29 @@ async def _is_served(api: Api, resource: ApiResource) -> bool:
 
 async def _end(api: Api, surge: Surge, found: _Marked, ended: EndedSurges, permit: Permit | None) -> None:
     try:
-        if found.status.ready_replicas > surge.record.replicas and not await _is_being_undone(api, surge, found):
+        unwanted = await _unwanted(api, surge, found)
+        if found.status.ready_replicas > surge.record.replicas and not unwanted:
             if await retire(api, surge, permit):
-                await wait_until_gone(api, surge, permit)
+                await wait_until_gone(api, surge.pod, surge.record.cost, permit)
         else:
             await set_cost(api, surge.pod, surge.record.cost, permit)
             await lower_replicas(api, surge, permit)
+            for each in unwanted:
+                await wait_until_gone(api, each, None, permit)
     except (ClientError, SurgeRefusedError, ValueError) as error:
         ended.problems.append(f"{surge} may have one pod more than it is to have: {error}")
     else:
         ended.workloads.append(str(surge))
 
 
-async def _is_being_undone(api: Api, surge: Surge, found: _Marked) -> bool:
-    """Whether a pod of the workload other than the one that moves is to go first: the new one, which is not wanted."""
+async def _unwanted(api: Api, surge: Surge, found: _Marked) -> list[ObjectRef]:
+    """The pods of the workload other than the one that moves that are to go first: the new one, if the surge was being undone."""
     selector = selector_from(found.spec.selector)
     listed = await read(api, RESOURCES["Pod"], surge.namespace, "")
     others = (each["metadata"] for each in listed.get("items") or () if each["metadata"]["uid"] != surge.record.uid)
-    return any(
-        (each.get("annotations") or {}).get(DELETION_COST) == FIRST_TO_GO and selector.matches(each.get("labels") or {})
+    return [
+        ObjectRef(surge.namespace, each["name"], each["uid"])
         for each in others
-    )
+        if (each.get("annotations") or {}).get(DELETION_COST) == FIRST_TO_GO
+        and selector.matches(each.get("labels") or {})
+    ]

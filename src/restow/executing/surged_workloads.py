@@ -232,21 +232,24 @@ async def retire(api: Api, surge: Surge, permit: Permit | None) -> bool:
     return is_lowered
 
 
-async def wait_until_gone(api: Api, surge: Surge, permit: Permit | None) -> None:
-    """Give the old pod its deletion cost back if its controller does not take it away, for instance because it took another."""
+async def wait_until_gone(api: Api, pod: ObjectRef, cost: str | None, permit: Permit | None) -> None:
+    """Give a pod that was to go first its deletion cost back (None: it had none) if its controller does not take it away.
+
+    A controller that has not seen the costs yet, for instance because the API server was away, takes another one.
+    """
     for _ in range(_LOOKS):
-        if await _is_going(api, surge):
+        if await _is_going(api, pod):
             return
         await asyncio.sleep(COST_SEEN)
-    await set_cost(api, surge.pod, surge.record.cost, permit)
+    await set_cost(api, pod, cost, permit)
 
 
-async def _is_going(api: Api, surge: Surge) -> bool:
+async def _is_going(api: Api, pod: ObjectRef) -> bool:
     try:
-        found = await api.read(RESOURCES["Pod"].path(surge.namespace, surge.record.pod), {}, msgspec.json.decode)
+        found = await api.read(RESOURCES["Pod"].path(pod.namespace, pod.name), {}, msgspec.json.decode)
     except NotFound:
         return True
-    return found["metadata"]["uid"] != surge.record.uid or "deletionTimestamp" in found["metadata"]
+    return found["metadata"].get("uid", pod.uid) != pod.uid or "deletionTimestamp" in found["metadata"]
 
 
 async def lower_replicas(api: Api, surge: Surge, permit: Permit | None) -> bool:

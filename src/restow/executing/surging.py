@@ -40,6 +40,7 @@ from restow.executing.surged_workloads import (
     retire,
     services_of,
     set_cost,
+    wait_until_gone,
     workload_of,
 )
 from restow.executing.surroundings import Clock, elapsed
@@ -189,7 +190,12 @@ class Surging:
             await set_cost(self.api, new, FIRST_TO_GO, self.permit)
         await set_cost(self.api, surge.pod, surge.record.cost, self.permit)
         await asyncio.sleep(COST_SEEN)
-        if not await lower_replicas(self.api, surge, self.permit) and new is not None:
+        is_lowered = await lower_replicas(self.api, surge, self.permit)
+        if new is None:
+            return
+        if is_lowered:
+            await wait_until_gone(self.api, new, None, self.permit)
+        else:
             # Somebody else decides now which pods stay.
             await set_cost(self.api, new, None, self.permit)
 
