@@ -93,8 +93,10 @@ def a_pod_status(
     ephemeral_statuses: list[Object] | None = None,
     conditions: list[Object] | None = None,
     nominated_node: str | None = None,
+    claims: dict[str, str] | None = None,
 ) -> Object:
-    """``status`` with the given fields; empty without any."""
+    """``status`` with the given fields; empty without any. ``claims`` are those made of templates, by what the pod calls them."""
+    made = [{"name": name, "resourceClaimName": claim} for name, claim in (claims or {}).items()]
     return present(
         phase=phase,
         reason=reason,
@@ -105,6 +107,7 @@ def a_pod_status(
         ephemeralContainerStatuses=ephemeral_statuses,
         conditions=conditions,
         nominatedNodeName=nominated_node,
+        resourceClaimStatuses=made or None,
     )
 
 

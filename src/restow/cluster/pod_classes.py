@@ -48,6 +48,7 @@ class Aspect(enum.Flag):
     NODE_AFFINITY = enum.auto()
     PORTS = enum.auto()
     VOLUMES = enum.auto()
+    DEVICES = enum.auto()
     #: Its own terms about other pods, and whether it is meant by theirs.
     POD_AFFINITY = enum.auto()
     #: Its constraints, or the default selector of a pod without any.
@@ -61,7 +62,7 @@ class Aspect(enum.Flag):
     #: Upstream's nodeFit.
     NODE_FIT = REQUESTS | TOLERATIONS | NODE_AFFINITY
     #: The filters of a scheduler.
-    FILTERS = NODE_FIT | PORTS | VOLUMES | POD_AFFINITY | SPREADING
+    FILTERS = NODE_FIT | PORTS | VOLUMES | DEVICES | POD_AFFINITY | SPREADING
     #: All that a scheduler looks at to place a pod.
     SCHEDULING = FILTERS | IMAGES | PREEMPTION | SCHEDULER
     #: All that decides where the replacement of a pod lands.
@@ -72,7 +73,7 @@ class Aspect(enum.Flag):
 LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
     "names": Aspect.IDENTITY,
     "uids": Aspect.IDENTITY,
-    "namespace": Aspect.VOLUMES | Aspect.POD_AFFINITY | Aspect.SPREADING | Aspect.REPLACEMENT,
+    "namespace": Aspect.VOLUMES | Aspect.DEVICES | Aspect.POD_AFFINITY | Aspect.SPREADING | Aspect.REPLACEMENT,
     "node": Aspect.PLACE,
     "nominated": Aspect.PLACE,
     "labels": Aspect.POD_AFFINITY | Aspect.SPREADING,
@@ -91,6 +92,7 @@ LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
     "gates": Aspect.QUEUE,
     "group_marks": Aspect.RELUCTANCE,
     "volumes": Aspect.VOLUMES,
+    "claims": Aspect.DEVICES,
     "origins": Aspect.REPLACEMENT,
     "states": Aspect.HISTORY,
     "conditions": Aspect.HISTORY,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.pod_parts import held_key
-from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodOrigin, PodVolume, vetoes_of
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodClaim, PodOrigin, PodVolume, vetoes_of
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import (
@@ -23,7 +23,7 @@ from restow.kube.objects import (
     PodStatus,
     Volume,
 )
-from restow.kube.objects.pods import GROUP_ANNOTATIONS
+from restow.kube.objects.pods import GROUP_ANNOTATIONS, PodResourceClaim, ResourceClaimInStatus
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
@@ -42,7 +42,6 @@ _PLAIN_TIME = "0000-00-00T00:00:00Z"
 _LAST_SECOND = (1 << 63) // SECOND
 #: Conditions of a pod whose resize waits or is under way.
 _RESIZES = ("PodResizePending", "PodResizeInProgress")
-_NO_CLAIMS = (b"", b"null", b"[]")
 
 
 def keys_of(pod: Pod) -> tuple[Any, ...]:
@@ -65,6 +64,7 @@ def keys_of(pod: Pod) -> tuple[Any, ...]:
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
         _group_marks(meta.annotations, spec) if meta.annotations or spec.scheduling_group or spec.workload_ref else (),
         volumes_of(meta.name, spec.volumes) if spec.volumes else (),
+        claims_of(spec.resource_claims, status.resource_claim_statuses or ()) if spec.resource_claims else (),
         _origin(pod),
         vetoes_of(meta.annotations, spec.volumes or ()) if meta.annotations else NO_VETOES,
         _states_key(status),
@@ -125,7 +125,7 @@ def flags_of(pod: Pod) -> int:
             flags |= Flag.CLAIMS
     if spec.preemption_policy == "Never":
         flags |= Flag.NEVER_PREEMPTS
-    if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
+    if spec.resource_claims:
         flags |= Flag.RESOURCE_CLAIMS
     if spec.scheduling_gates is not ABSENT and _STEERING_GATE in bytes(spec.scheduling_gates):
         flags |= _gate_flags(bytes(spec.scheduling_gates))
@@ -202,6 +202,24 @@ def _volume(pod: str, volume: Volume) -> PodVolume | None:
         return PodVolume(f"{pod}-{volume.name}", ephemeral=True)
     disk = volume.gce_persistent_disk or volume.aws_elastic_block_store or volume.iscsi or volume.rbd
     return None if disk is None else PodVolume(disk=disk)
+
+
+def claims_of(
+    claims: Sequence[PodResourceClaim], made: Sequence[ResourceClaimInStatus], *, to_make: bool = False
+) -> tuple[PodClaim, ...]:
+    """The claims of a pod, with the names of those that were ``made`` of templates; ``to_make`` for those of a next pod."""
+    names = {each.name: each.resource_claim_name for each in made}
+    return tuple(
+        [
+            PodClaim(
+                each.name, each.resource_claim_name or names.get(each.name) or "", template, to_make and template != ""
+            )
+            for each in claims
+            # Of a template no claim may be needed; the status says so.
+            if names.get(each.name, "") is not None
+            for template in ("" if each.resource_claim_name else each.resource_claim_template_name or "",)
+        ]
+    )
 
 
 def _origin(pod: Pod) -> PodOrigin:

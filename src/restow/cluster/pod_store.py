@@ -396,6 +396,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "gates": pod_parts.decode_gates,
     "group_marks": _itself,
     "volumes": _itself,
+    "claims": _itself,
     "origins": _itself,
     "vetoes": _itself,
     "states": _decode_states,

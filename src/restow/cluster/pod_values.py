@@ -151,6 +151,19 @@ class PodVolume(NamedTuple):
         return self.disk is None and not self.ephemeral
 
 
+class PodClaim(NamedTuple):
+    """A claim of devices that a pod uses."""
+
+    #: What the pod calls it.
+    name: str
+    #: The name of the ResourceClaim; empty where it is not made yet.
+    claim: str = ""
+    #: The name of the ResourceClaimTemplate that it was made of; empty for a claim that the pod names itself.
+    template: str = ""
+    #: Whether it is the claim of a next pod, which will be made of its template.
+    to_make: bool = False
+
+
 @dataclass(slots=True, frozen=True)
 class ContainerResources:
     """Requests of one distinct set of containers."""
@@ -210,6 +223,7 @@ class PodTables:
     #: The groups of pods that annotations and ``spec`` name.
     group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
+    claims: list[tuple[PodClaim, ...]]
     origins: list[PodOrigin]
     vetoes: list[PodVetoes]
     states: list[PodStates]

@@ -71,6 +71,7 @@ class Pods:
     gates: IdArray
     group_marks: IdArray
     volumes: IdArray
+    claims: IdArray
     origins: IdArray
     vetoes: IdArray
     states: IdArray

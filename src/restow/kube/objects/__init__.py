@@ -35,6 +35,7 @@ from restow.kube.objects.cluster_objects import (
     UsageSeries,
     VirtualMachineInstanceMigration,
 )
+from restow.kube.objects.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from restow.kube.objects.metadata import (
     ABSENT,
     Annotations,
@@ -106,6 +107,7 @@ from restow.kube.objects.workloads import (
 __all__ = [
     "ABSENT",
     "API_VERSIONS",
+    "DEVICE_KINDS",
     "GROUPS",
     "KINDS",
     "AWSElasticBlockStore",
@@ -124,6 +126,7 @@ __all__ = [
     "ContainerReport",
     "ContainerStatus",
     "ControllerRevision",
+    "DeviceClass",
     "GCEPersistentDisk",
     "ISCSIVolume",
     "Int32",
@@ -160,8 +163,11 @@ __all__ = [
     "PriorityClass",
     "RBDVolume",
     "ReplicationController",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
     "ResourceQuota",
     "ResourceRequirements",
+    "ResourceSlice",
     "SchedulingGate",
     "Service",
     "StorageClass",
@@ -210,12 +216,19 @@ _ALL: Final[Mapping[str, tuple[str, type[Struct]]]] = {
     "CSIDriver": ("storage.k8s.io/v1", CSIDriver),
     "CSIStorageCapacity": ("storage.k8s.io/v1", CSIStorageCapacity),
     "VolumeAttachment": ("storage.k8s.io/v1", VolumeAttachment),
+    "ResourceClaim": ("resource.k8s.io/v1", ResourceClaim),
+    "ResourceClaimTemplate": ("resource.k8s.io/v1", ResourceClaimTemplate),
+    "DeviceClass": ("resource.k8s.io/v1", DeviceClass),
+    "ResourceSlice": ("resource.k8s.io/v1", ResourceSlice),
     "VirtualMachineInstanceMigration": ("kubevirt.io/v1", VirtualMachineInstanceMigration),
     "NodeResourceTopology": ("topology.node.k8s.io/v1alpha2", NodeResourceTopology),
     "NodeMetrics": ("metrics.k8s.io/v1beta1", NodeMetrics),
     "PodMetrics": ("metrics.k8s.io/v1beta1", PodMetrics),
     "UsageSeries": ("restow.dev/v1alpha1", UsageSeries),
 }
+
+#: The kinds of dynamic resources. API servers serve them since Kubernetes 1.34, if nobody has turned them off.
+DEVICE_KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
 
 KINDS: Final[Mapping[str, type[Struct]]] = {kind: struct for kind, (_, struct) in _ALL.items()}
 

@@ -139,6 +139,21 @@ class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
     generation: Int64 | None = None
 
 
+class PodResourceClaim(Struct, frozen=True, gc=False, rename="camel"):
+    """One entry of ``spec.resourceClaims``: a claim, or the template of one."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class ResourceClaimInStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """The claim that was made of a template; None where none was needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     """What scheduling and eviction read of a pod's spec; the raw fields are interned by the loader."""
 
@@ -152,7 +167,7 @@ class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     topology_spread_constraints: Raw = ABSENT
     resources: Raw = ABSENT
     overhead: Raw = ABSENT
-    resource_claims: Raw = ABSENT
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
     scheduling_gates: Raw = ABSENT
     scheduling_group: SchedulingGroup | None = None
     workload_ref: WorkloadReference | None = None
@@ -179,6 +194,7 @@ class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
     ephemeral_container_statuses: tuple[ContainerStatus, ...] | None = None
     resources: Raw = ABSENT
     allocated_resources: Raw = ABSENT
+    resource_claim_statuses: tuple[ResourceClaimInStatus, ...] | None = None
     #: ``Proposed``, ``InProgress``, ``Deferred`` or ``Infeasible``; since Kubernetes 1.33 conditions say so.
     resize: str | None = None
 
