@@ -140,7 +140,7 @@ CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
 class TestWhatRestowDoesNotModel:
     """A pod with resource claims gets no node, and nothing is kept for it; every form says why."""
 
-    WHY = "where it goes is unknown: it claims dynamic resources, which restow does not model"
+    WHY = "where it goes is unknown: it claims devices, and objects of kind ResourceClaim are not known here"
     OBJECTS = (
         a_node("n1", cpu="1"),
         a_pod("claiming", cpu="1", priority=10, spec=CLAIMING),

@@ -123,7 +123,7 @@ class TestSimulate:
         claiming = a_pod("claiming", cpu="100m", spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]})
         (tmp_path / "claiming.yaml").write_text(yaml.safe_dump(claiming))
         ran = restow("simulate", "-f", "drained.yaml", "-f", "claiming.yaml", "-o", form)
-        why = "where it goes is unknown: it claims dynamic resources, which restow does not model"
+        why = "where it goes is unknown: it claims devices, and objects of kind ResourceClaim are not known here"
         assert why in " ".join(ran.out.split())
         if form == "json":
             found = json.loads(ran.out)

@@ -31,6 +31,8 @@ _LINKED = "36.1"
 _INDIRECT = re.compile(r"require \(\n(?:\t.* // indirect\n)+\)\n")
 #: Where the types of plugins were up to a minor.
 _OLD_HOME, _AT_HOME_IN_KUBERNETES = "k8s.io/kubernetes/pkg/scheduler/framework", 33
+#: The last minor without resource.k8s.io/v1.
+_WITHOUT_DEVICES = 33
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 
@@ -60,6 +62,9 @@ def source_of(go: str, minor: int) -> Path:
     modules.write_text(
         text.replace(f"v0.{_LINKED}", f"v0.{MINORS[minor]}").replace(f"v1.{_LINKED}", f"v1.{MINORS[minor]}")
     )
+    if minor <= _WITHOUT_DEVICES:
+        # It would need packages that are not there yet, whatever is chosen by tags.
+        (source / "devices.go").unlink()
     if minor <= _AT_HOME_IN_KUBERNETES:
         for file in source.glob("*.go"):
             file.write_text(file.read_text().replace("k8s.io/kube-scheduler/framework", _OLD_HOME))

@@ -18,11 +18,13 @@ import msgspec
 from builders.metadata import Object
 from oracle.scheduler_process import Candidate, Outcome, Rejection, SchedulerProcess
 from restow.cluster.interning import IntArray
+from restow.cluster.pod_values import Flag
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
 from restow.kube.objects import KINDS
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.devices.claims import Claims
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.loop.decision import SchedulingDecision
@@ -55,7 +57,7 @@ def scheduling_difference(
         return f"pods {list(expected)}, restow {list(found)}"
     for pod, report in expected.items():
         for part, value in report.items():
-            if found[pod].get(part) != value:
+            if found[pod].get(part) != value and not _breaks_off(str(value), str(found[pod].get(part))):
                 return f"{pod}: {part}\n  expected {value}\n  restow   {found[pod].get(part)}"
     return ""
 
@@ -64,6 +66,9 @@ def report_of(outcome: Outcome, nodes: Iterable[str]) -> PodReport:
     """What the real scheduler says of a pod, as far as it is compared."""
     if outcome.gated:
         return {"gated": outcome.gated}
+    if any(each.code == "Error" for each in outcome.rejected.values()):
+        # A cycle that broke off in the middle: what was said of nodes before that is not told by restow.
+        outcome = msgspec.structs.replace(outcome, feasible=(), rejected={}, allowed=None)
     before = outcome.pre_filter
     known = set() if outcome.allowed is None else set(nodes) - {*outcome.allowed, *outcome.rejected}
     return {
@@ -77,6 +82,7 @@ def report_of(outcome: Outcome, nodes: Iterable[str]) -> PodReport:
         "candidates": outcome.candidates,
         "bestCandidates": list(outcome.best_candidates),
         "nominatedNode": outcome.nominated_node,
+        "devices": {claim: list(devices) for claim, devices in outcome.devices.items()},
     }
 
 
@@ -98,18 +104,36 @@ class Restow:
         """What becomes of each waiting pod, after those before it."""
         name = self.state.cluster.pods.full_name
         queue = self.scheduler.queue()
-        told = {}
+        told: dict[str, PodReport] = {}
+        before: int | None = None
         for decision in schedule(self.scheduler, queue.pods):
             if validate:
                 self._validate()
-            told[name(decision.pod)] = self._tell(decision)
+            if before is not None:
+                told[name(before)]["devices"] = self._devices(before)
+            before = decision.pod
+            told[name(before)] = self._tell(decision)
         if validate:
             self._validate()
+        if before is not None:
+            told[name(before)]["devices"] = self._devices(before)
         return told | {name(pod): {"gated": why} for pod, why in queue.gated.items()}
 
     def _validate(self) -> None:
         self.state.validate()
         self.context.counts.validate()
+
+    def _devices(self, pod: int) -> dict[str, list[str]]:
+        """What the claims of a pod have now."""
+        if not self.state.cluster.pods.carries(pod, Flag.RESOURCE_CLAIMS):
+            return {}
+        claims = self.context.shared(Claims)
+        claims.catch_up()
+        return {
+            each.key[1]: [f"{got.request} {got.device}" for got in each.allocation.devices]
+            for each in claims.of(pod)
+            if each.allocation is not None
+        }
 
     def _tell(self, decision: SchedulingDecision) -> PodReport:
         candidates = decision.preemption.candidates if decision.preemption else ()
@@ -152,6 +176,11 @@ class Restow:
             by_plugin = {plugin: int(values[index]) for plugin, values in decision.ranking.by_plugin.items()}
             scores[node] = by_plugin | {"total": int(decision.ranking.total[index])}
         return _nonzero(scores)
+
+
+def _breaks_off(*messages: str) -> bool:
+    """Whether claims are wrong by all accounts; which of the wrong things is found first is a matter of the nodes' order."""
+    return all(each.startswith('running "DynamicResources" filter plugin: ') for each in messages)
 
 
 def _profiles(config: str) -> tuple[SchedulerProfile, ...]:

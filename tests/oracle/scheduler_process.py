@@ -63,6 +63,8 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     best_candidates: tuple[str, ...]
     pre_filter: Rejection | None = None
     gated: str = ""
+    #: What the claims of the pod have once it is placed, by claim: ``request driver/pool/device``.
+    devices: dict[str, tuple[str, ...]] = {}
 
     def rejections(self) -> dict[str, str]:
         """The rejected nodes in short: ``{"n1": "NodePorts U"}``."""

@@ -10,6 +10,7 @@ from builders import Object, a_list
 from oracle.chance import Chance
 from oracle.oracle_process import ROOT
 from oracle.random_contests import Contest
+from oracle.random_devices import a_device_cluster
 from oracle.random_scheduling import Subject, a_scheduling_cluster
 from oracle.random_scheduling_images import IMAGES
 from oracle.random_scheduling_node_affinity import NODE_AFFINITY
@@ -34,9 +35,9 @@ SUBJECTS = {
     "InterPodAffinity": POD_AFFINITY,
     "queue": QUEUE,
 }
-#: Several subjects at once, pods that contend for room, and pods with volumes.
-MIXED, PREEMPTION, VOLUMES = "mixed", "preemption", "volumes"
-NAMES = (*SUBJECTS, MIXED, PREEMPTION, VOLUMES)
+#: Several subjects at once, pods that contend for room, pods with volumes, and pods that claim devices.
+MIXED, PREEMPTION, VOLUMES, DEVICES = "mixed", "preemption", "volumes", "devices"
+NAMES = (*SUBJECTS, MIXED, PREEMPTION, VOLUMES, DEVICES)
 #: ``RESTOW_ORACLE_SEEDS=5000:6000`` compares other cases, or more.
 SEEDS = range(*map(int, os.environ.get("RESTOW_ORACLE_SEEDS", "0:400").split(":")))
 #: Where cases are written down that are disagreed on.
@@ -48,8 +49,8 @@ def a_scheduling_case(subject: str, seed: int) -> list[Object]:
     if subject == PREEMPTION:
         return Contest(seed).cluster()
     chance = Chance(f"schedule-{subject}-{seed}")
-    if subject == VOLUMES:
-        return a_storage_cluster(chance)
+    if subject in (VOLUMES, DEVICES):
+        return a_storage_cluster(chance) if subject == VOLUMES else a_device_cluster(chance)
     return a_scheduling_cluster(chance, _subjects(chance, subject))
 
 

@@ -30,7 +30,7 @@ async def test_a_pod_with_resource_claims_is_told_and_not_bound_without_its_devi
             (condition,) = server.pod("claiming")["status"]["conditions"]
             assert (condition["reason"], condition["message"]) == (
                 "Unschedulable",
-                "where it goes is unknown: it claims dynamic resources, which restow does not model; leave such pods to kube-scheduler",
+                "where it goes is unknown: it claims devices, and objects of kind ResourceClaim are not known here; leave such pods to kube-scheduler",
             )
 
 

@@ -17,7 +17,7 @@ from restow.scheduling.framework.filtering import Filters, PluginRejection, Verd
 from restow.scheduling.framework.post_filtering import Handle, run_post_filters
 from restow.scheduling.framework.waiting_pods import Nominations
 from restow.scheduling.plugins.default_preemption import DefaultPreemption
-from restow.scheduling.plugins.dynamic_resources import DynamicResources
+from restow.scheduling.plugins.dynamic_resources import Deallocation
 from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 
@@ -74,7 +74,7 @@ def preempt(*objects: Object, lasting: tuple[str, ...] = ()) -> Told:
     rejections = [PluginRejection("made-up", Outcome((), unresolvable=unresolvable)) for unresolvable in (False, True)]
     (pod,) = np.flatnonzero(pods.node < 0).tolist()
     handle = Handle(context, filters, nominations, DEFAULT_PROFILE.plugins["preFilter"])
-    answer = run_post_filters([DynamicResources(handle), DefaultPreemption(handle)], pod, Verdicts(verdict, rejections))
+    answer = run_post_filters([Deallocation(handle), DefaultPreemption(handle)], pod, Verdicts(verdict, rejections))
     state.validate()
     return Told(
         victims={names[each.node]: [pods.names[victim] for victim in each.victims] for each in answer.candidates},

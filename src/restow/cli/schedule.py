@@ -77,6 +77,9 @@ def schedule(
       nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,quota,pvc,pv,csinodes; \
       kubectl get --raw \
       /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
+      kubectl get -A -o json \
+      resourceclaims,resourceclaimtemplates,deviceclasses,resourceslices \
+      2>/dev/null; \
       kubectl get --raw /apis/apps/v1/controllerrevisions; \
       kubectl get --raw /apis/policy/v1/poddisruptionbudgets; \
       kubectl get --raw /apis/storage.k8s.io/v1/storageclasses; \

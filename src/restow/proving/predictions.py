@@ -44,8 +44,8 @@ from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.minors import not_followed
 from restow.scheduling.framework.verdicts import histogram, reason_counts
+from restow.scheduling.loop.alignment import Alignment
 from restow.scheduling.loop.decision import SchedulingDecision
-from restow.scheduling.loop.unmodelled import Alignment
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
 

@@ -24,7 +24,7 @@ from restow.cluster.snapshot import TEMPLATED, ClusterSnapshot, Key, with_templa
 from restow.cluster.state import ClusterState
 from restow.kube import objects
 from restow.kube.manifests import Manifest, Metadata, Pod, PodDisruptionBudget, StatefulSet, document_of
-from restow.kube.objects import KINDS
+from restow.kube.objects import DEVICE_KINDS, KINDS
 from restow.kube.timestamps import parse_time
 from restow.scheduling.cycle.pod_rows import PodRowBuilder
 from restow.simulating.api_server.indexes import key_of
@@ -130,6 +130,9 @@ _KEPT: Final = frozenset(
         "VolumeAttachment",
     )
 )
+#: The kinds that schedulers see besides nodes and pods. Nobody makes claims of devices from templates here, or gives them
+#: devices, so pods that have any are left pending.
+_OTHERS: Final = tuple(kind for kind in KINDS if kind not in ("Node", "Pod", *DEVICE_KINDS))
 #: After this many changes the state is rebuilt.
 _LONGEST_PAST: Final = 500_000
 
@@ -151,7 +154,7 @@ class SimulatedCluster:
         """Rebuild the state, without its past."""
         nodes = {each.metadata.name: read_node(as_read("Node", each)) for each in self._store.list("Node")}
         index = node_index(nodes)
-        others: dict[str, dict[Key, Any]] = {kind: {} for kind in KINDS if kind not in ("Node", "Pod")}
+        others: dict[str, dict[Key, Any]] = {kind: {} for kind in _OTHERS}
         for kind, known in others.items():
             known.update((key_of(each), as_read(kind, each)) for each in sorted(self._store.list(kind), key=key_of))
         self.state = ClusterState(ClusterSnapshot(node_columns(nodes, index, ()), PodStore().columns(index), others))
@@ -176,7 +179,7 @@ class SimulatedCluster:
             self._on_pod_event(event)
         elif event.kind == "Node":
             self._on_node_event(event)
-        elif event.kind in KINDS:
+        elif event.kind in _OTHERS:
             self._on_other_event(event)
         self.state.commit()
         if len(self.state.changes) + len(self.state.births) > self._longest_past:

@@ -32,6 +32,7 @@ func (s *scheduling) askAll(scoresFor string, apply bool) ([]*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
+		out.Devices = s.devicesOf(info.Pod)
 		outcomes = append(outcomes, out)
 	}
 	return append(outcomes, gated...), nil

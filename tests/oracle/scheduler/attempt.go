@@ -86,6 +86,9 @@ func (a *attempt) place(node string) error {
 	if status := a.profile.RunReservePluginsReserve(a.scheduling.ctx, a.state, pod, node); !status.IsSuccess() {
 		return fmt.Errorf("%s cannot be placed on %s: %w", keyOf(pod), node, status.AsError())
 	}
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return a.giveDevices(pod, node)
+	}
 	return nil
 }
 

@@ -35,6 +35,7 @@ type cluster struct {
 	csiDrivers  []*storagev1.CSIDriver
 	capacities  []*storagev1.CSIStorageCapacity
 	attachments []*storagev1.VolumeAttachment
+	devices     deviceObjects
 }
 
 // item is one object: its JSON text, and the kind that its list gives it ("" for a mixed list).
@@ -84,7 +85,7 @@ func (c *cluster) decode(it item) error {
 	case "VolumeAttachment":
 		return add(&c.attachments, it.text)
 	}
-	return nil
+	return c.devices.decode(header.Kind, it.text)
 }
 
 func add[T any](objects *[]*T, text []byte) error {

@@ -13,13 +13,13 @@ import (
 )
 
 // chooseGates turns off what only makes the scheduler hurry: preemption in the background, which would come at any time,
-// and the reuse of results between pods alike (since 1.35), which would keep nodes from being scored. Taints of devices go
-// too, because they wait for informers that run; there are no devices here.
+// and the reuse of results between pods alike (since 1.35), which would keep nodes from being scored. DeviceTaintRules are off
+// by default.
 func chooseGates() error {
 	gates := utilfeature.DefaultMutableFeatureGate
 	chosen := map[string]bool{}
 	for _, gate := range []featuregate.Feature{
-		features.SchedulerAsyncPreemption, "OpportunisticBatching", "DRADeviceTaints", "DRADeviceTaintRules",
+		features.SchedulerAsyncPreemption, "OpportunisticBatching", "DRADeviceTaintRules",
 	} {
 		if _, known := gates.GetAll()[gate]; known {
 			chosen[string(gate)] = false

@@ -27,6 +27,8 @@ type outcome struct {
 	NominatedNode  string                `json:"nominatedNode"`  // the first of the best candidates
 	Candidates     map[string]*candidate `json:"candidates"`     // nodes where preemption would help
 	BestCandidates []string              `json:"bestCandidates"` // those among which preemption may choose
+
+	Devices map[string][]string `json:"devices,omitempty"` // what its claims have once it is placed: request and device
 }
 
 func newOutcome(pod *v1.Pod) *outcome {

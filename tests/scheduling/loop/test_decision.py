@@ -10,7 +10,6 @@ from builders.affinity import node_affinity, node_term, pod_affinity, pod_anti_a
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.verdicts import rejecting_plugins
 from restow.scheduling.loop.decision import Scheduler
 
 PREEMPTION = "no new claims to deallocate, preemption: "
@@ -215,15 +214,14 @@ def test_a_placed_pod_is_nominated_no_longer() -> None:
 CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
 
 
-class TestWhatIsNotModelled:
-    """A pod with resource claims: no node whoever asks, in whatever way, and its nomination stays."""
+class TestWhatIsNotKnown:
+    """A pod with resource claims, without devices in the input: no node whoever asks, and its nomination stays."""
 
     def test_no_answer_names_a_node(self) -> None:
         asked = Scheduling(a_node("n1"), a_node("n2"), a_pod("p", spec=CLAIMING))
         decision, scheduler = asked.decide(), asked.scheduler
         assert (asked.node(), asked.nominated(), asked.feasible()) == ("", "", [])
-        assert decision.unknown == "it claims dynamic resources, which restow does not model"
-        assert rejecting_plugins(decision.verdicts) == {"DynamicResources"}
+        assert decision.unknown == "it claims devices, and objects of kind ResourceClaim are not known here"
         everywhere = np.arange(2)
         assert [len(each) for each in (scheduler.admitting(0), scheduler.passing(0, everywhere))] == [0, 0]
         assert not scheduler.fitting(0).any()

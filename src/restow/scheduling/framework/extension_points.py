@@ -35,6 +35,18 @@ class CycleError(Exception):
     """A plugin cannot read what a pod asks for: no node is chosen for the pod, and none is said to be wrong for it."""
 
 
+class UnknownError(CycleError):
+    """It is not known what the scheduler would do with a pod, for this reason: a clause for people."""
+
+    #: Whose rules are not known.
+    plugin = ""
+
+    def of(self, plugin: str) -> UnknownError:
+        """The same, of a plugin."""
+        self.plugin = plugin
+        return self
+
+
 @dataclass(slots=True, frozen=True)
 class Outcome:
     """Why a plugin rejects a node: every reason counts once in the scheduler's message."""

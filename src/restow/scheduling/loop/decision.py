@@ -2,7 +2,7 @@
 
 A pod that fits nowhere may preempt others: it is nominated for a node then, and its victims stay until someone removes
 them. ``decide`` changes nothing; ``settle`` makes a decision true for the pods that come after. Of a pod that asks for
-something that restow does not model (``scheduling.loop.unmodelled``) the answer is that it is unknown, and no node.
+something that is not known (``UnknownError``) the answer says so, and names no node.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pod_values import Flag
 from restow.cluster.pods import PENDING
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, plugins_of, post_filters_of
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.extension_points import CycleError, PhaseTimer, SigningPlugin, untimed
+from restow.scheduling.framework.extension_points import (
+    CycleError,
+    Outcome,
+    PhaseTimer,
+    SigningPlugin,
+    UnknownError,
+    untimed,
+)
 from restow.scheduling.framework.filtering import Filters
 from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_pods
-from restow.scheduling.loop.unmodelled import unmodelled
 from restow.scheduling.sampling.landing_odds import LandingOdds, Sampling
 from restow.scheduling.volumes.storage import Reservation
 
@@ -107,14 +114,15 @@ class Scheduler:
 
     def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
-        unmodelled = self._unmodelled(pod)
-        if unmodelled is not None:
-            return SchedulingDecision(pod, unmodelled, None, unknown=self.unknown(pod))
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
             timer("Filter", status="Error")
             unasked = self._filters.unasked()
+            if isinstance(error, UnknownError):
+                rejection = PluginRejection(error.plugin, Outcome((str(error),), unresolvable=True))
+                verdicts = Verdicts(unasked.verdict, unasked.rejections, rejection)
+                return SchedulingDecision(pod, verdicts, None, unknown=str(error))
             return SchedulingDecision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
         timer("Filter")
         if verdicts.passes.any():
@@ -127,16 +135,16 @@ class Scheduler:
 
     def unknown(self, pod: int) -> str:
         """Why it is not known where a pod goes, a clause for people; empty where it is."""
-        found = unmodelled(self._state.cluster.pods, pod)
-        return "" if found is None else found.outcome.reasons[0]
-
-    def _unmodelled(self, pod: int) -> Verdicts | None:
-        """The verdicts for a pod that asks for something that restow does not model; None for any other."""
-        found = unmodelled(self._state.cluster.pods, pod)
-        if found is None:
-            return None
-        unasked = self._filters.unasked()
-        return Verdicts(unasked.verdict, unasked.rejections, found)
+        cluster = self._state.cluster
+        if not cluster.pods.carries(pod, Flag.RESOURCE_CLAIMS) and not cluster.kind("DeviceClass"):
+            return ""
+        try:
+            self._filters.prefilter(pod)
+        except UnknownError as error:
+            return str(error)
+        except CycleError:
+            pass
+        return ""
 
     def _ranked(self, pod: int, verdicts: Verdicts, timer: PhaseTimer) -> SchedulingDecision:
         """The best of the feasible nodes; a single one is taken whatever scores have to say."""
@@ -168,7 +176,7 @@ class Scheduler:
     def verdicts(self, pod: int) -> Verdicts:
         """The filters' verdicts on each node for a pod; no plugin was asked if the cycle breaks off."""
         try:
-            return self._unmodelled(pod) or self._filters.run(pod)
+            return self._filters.run(pod)
         except CycleError:
             return self._filters.unasked()
 

@@ -13,8 +13,9 @@ from functools import cached_property
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.pod_columns import PodGroups
+from restow.cluster.pod_values import PodClaim
 from restow.cluster.snapshot import ClusterSnapshot
-from restow.kube.objects import PersistentVolumeClaim
+from restow.kube.objects import DEVICE_KINDS, PersistentVolumeClaim
 from restow.scheduling.plugins.affinity_terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spread_terms import SELECTING_WORKLOADS
 
@@ -27,6 +28,7 @@ KINDS = (
     "CSINode",
     "CSIDriver",
     "CSIStorageCapacity",
+    *DEVICE_KINDS,
     "Namespace",
     "Service",
     "ReplicaSet",
@@ -46,7 +48,7 @@ class MissingData:
     def __init__(self, cluster: ClusterSnapshot) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
-        self._keys = ClassKeys(cluster.pods, Aspect.VOLUMES | Aspect.POD_AFFINITY | Aspect.SPREADING)
+        self._keys = ClassKeys(cluster.pods, Aspect.VOLUMES | Aspect.DEVICES | Aspect.POD_AFFINITY | Aspect.SPREADING)
         self._missing = frozenset(kind for kind in KINDS if not cluster.has_list(kind))
         #: The kinds that were missed in answers so far.
         self.missed: set[str] = set()
@@ -113,6 +115,7 @@ class MissingData:
 
     def _ruling_out(self, pod: int) -> Iterator[str]:
         yield from self._of_volumes(pod)
+        yield from self._of_claims(pod)
         own = self._terms(int(self._pods.rules[pod]), int(self._pods.namespace[pod]))
         if any(map(_asks_namespaces, (*own.affinity, *own.anti_affinity))) or self._is_meant(pod, self._repelling):
             yield "Namespace"
@@ -130,6 +133,13 @@ class MissingData:
                 yield "PersistentVolume"
             elif claim is not None:
                 yield from ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
+
+    def _of_claims(self, pod: int) -> Iterator[str]:
+        claims: tuple[PodClaim, ...] = self._pods.tables.claims[self._pods.claims[pod]]
+        if claims:
+            yield from ("ResourceClaim", "DeviceClass", "ResourceSlice")
+        if any(each.to_make for each in claims):
+            yield "ResourceClaimTemplate"
 
     def _shifting(self, pod: int) -> Iterator[str]:
         if not self._pods.tables.spread[self._pods.spread[pod]]:
@@ -180,4 +190,4 @@ def _asks_namespaces(term: AffinityTerm) -> bool:
 
 def plural(kinds: Iterable[str]) -> str:
     """Kinds in a sentence."""
-    return " and ".join(f"{kind}s" for kind in kinds)
+    return " and ".join(f"{kind}es" if kind.endswith("s") else f"{kind}s" for kind in kinds)

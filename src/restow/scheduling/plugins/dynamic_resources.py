@@ -1,42 +1,274 @@
-"""DynamicResources: resource claims are not modelled, only pods without any. Source: Kubernetes 1.33 to 1.37."""
+"""DynamicResources: the devices that a pod claims must be usable from its node, or be found there.
+
+A claim that has devices ties the pod to the nodes where these can be used; for the others the scheduler's own search looks
+on each node (``scheduling.devices``). While it is tried out which pods a node could do without, devices stay taken: they are
+free once a claim is gone, not its pod. A pod whose class or claim cannot be read is an error of the whole cycle. Extended
+resources that a DeviceClass serves are not modelled. Source: Kubernetes 1.33 to 1.37.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.node_matching import matches
+from restow.cluster.pod_values import PodClaim
+from restow.kube.objects.devices import DeviceRequest, DeviceSubRequest
+from restow.scheduling.devices.allocation import Allocated
+from restow.scheduling.devices.claims import CLAIM, CLASS, PREPARED_LATE, SLICE, Claims, NoClaimError, UsedClaim, Wanted
+from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
-from restow.scheduling.framework.minors import CLAIMS_ENABLED, NO_CLAIMS_UNTOLD, holds
+from restow.scheduling.framework.extension_points import (
+    NO_PODS,
+    PASSES,
+    PROCEED,
+    SKIP,
+    CycleError,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+    Scores,
+    UnknownError,
+    scaled,
+)
+from restow.scheduling.framework.minors import ASSUMED, CLAIMS_ENABLED, NO_CLAIMS_UNTOLD, holds
 from restow.scheduling.framework.post_filtering import Handle, Preemption
 from restow.scheduling.framework.verdicts import Verdicts
 
 NAME = "DynamicResources"
 
+_UNAVAILABLE = Outcome(("resourceclaim not available on the node",), unresolvable=True)
+_NOT_FOUND = Outcome(("cannot allocate all claims",), unresolvable=True)
+_INVALID_POOLS = Outcome(("invalid resource pools were encountered",), unresolvable=True)
+_OUTCOMES = (_UNAVAILABLE, _NOT_FOUND, _INVALID_POOLS)
 _NO_CLAIMS = Preemption(message="no new claims to deallocate", keeps_nomination=True)
+_DEALLOCATED = Preemption(message="deallocation of ResourceClaim completed", keeps_nomination=True)
+_HOPELESS = Preemption(message="still not schedulable", keeps_nomination=True)
 #: Where that is not told: up to 1.33, where the plugin is disabled, and since 1.37.
 _NOTHING = Preemption(keeps_nomination=True)
 #: Its error where a pod is ruled out before it has seen it.
 _UNSEEN = Preemption(message="not found", keeps_nomination=True, is_final=True)
+#: The first of so many alternatives scores highest. Source: FirstAvailableDeviceRequestMaxSize, Kubernetes 1.36.
+_MOST_ALTERNATIVES: Final = 8
+#: The extended resource of a class that names none. Source: ResourceDeviceClassPrefix, Kubernetes 1.36.
+_IMPLICIT: Final = "deviceclass.resource.kubernetes.io/"
+#: What has to be known to find devices.
+_NEEDED: Final = (CLAIM, CLASS, SLICE)
 
 
 class DynamicResourcesArgs(SchedulerPluginArgs, frozen=True):
-    """Arguments of a plugin that is not modelled."""
+    """How long kube-scheduler searches, and waits for devices; neither is modelled."""
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
 
 
+@dataclass(slots=True)
+class _Cycle:
+    """One pod, with the devices as they were when it was asked about."""
+
+    pod: int
+    changes: int
+    claims: Sequence[UsedClaim]
+    #: What those of them ask for that have no devices.
+    wanted: Wanted
+    #: What its claims without devices would get, by node.
+    found: dict[int, list[list[Allocated]] | None] = field(default_factory=dict)
+    #: Claims that some node is the wrong one for, by position.
+    unavailable: set[int] = field(default_factory=set)
+
+    @property
+    def has_no_choice(self) -> bool:
+        """Whether all nodes score alike: no claim has devices already, and none has alternatives."""
+        requests = (each for claim in self.wanted.claims for each in claim.devices.requests or ())
+        return len(self.wanted.claims) == len(self.claims) and not any(each.first_available for each in requests)
+
+
+class _Latest:
+    """What was asked last, by any profile."""
+
+    def __init__(self, _context: Context) -> None:
+        self.cycle: _Cycle | None = None
+
+
 class DynamicResources:
-    """PostFilter."""
+    """Filter and score."""
+
+    name = NAME
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._cluster = context.state.cluster
+        self._pods = context.state.cluster.pods
+        self._nodes = context.state.cluster.nodes
+        self._is_enabled = holds(CLAIMS_ENABLED, context.state.cluster)
+        self._latest = context.shared(_Latest)
+
+    @property
+    def _claims(self) -> Claims:
+        return self._context.shared(Claims)
+
+    def applies_to(self, pod: int) -> bool:
+        """Pods with claims, and those that request what a DeviceClass serves."""
+        named: tuple[PodClaim, ...] = self._pods.tables.claims[self._pods.claims[pod]]
+        return self._is_enabled and (bool(named) or self._served_to(pod) != "")
+
+    def affecting_pods(self, _pod: int) -> IntArray:
+        """None: devices stay taken while pods are tried out."""
+        return NO_PODS
+
+    def prefilter(self, pod: int) -> PreFiltered:
+        """Fail where a claim or a class is missing. UnknownError where the input has no devices, or not all that counts."""
+        if not self.applies_to(pod):
+            self._latest.cycle = None
+            return SKIP
+        if self._cluster.server_minor not in (None, ASSUMED):
+            raise UnknownError(f"it claims devices, and restow finds them as Kubernetes 1.{ASSUMED} does only").of(NAME)
+        served = self._served_to(pod)
+        if served:
+            raise UnknownError(f"it requests {served}, which a DeviceClass serves, and restow does not model that").of(
+                NAME
+            )
+        lacking = [kind for kind in _NEEDED if not self._cluster.has_list(kind)]
+        if lacking:
+            raise UnknownError(f"it claims devices, and objects of kind {lacking[0]} are not known here").of(NAME)
+        self._claims.catch_up()
+        try:
+            claims = self._claims.of(pod)
+        except NoClaimError as error:
+            self._latest.cycle = None
+            return PreFiltered(failure=Outcome((str(error),), unresolvable=True))
+        if any(each.allocation is not None and each.allocation.is_prepared_late for each in claims):
+            raise UnknownError(PREPARED_LATE).of(NAME)
+        if self._latest.cycle is None or (self._latest.cycle.pod, self._latest.cycle.changes) != (
+            pod,
+            self._claims.changes,
+        ):
+            self._latest.cycle = _Cycle(pod, self._claims.changes, claims, self._claims.wanted(claims))
+        problem = next(self._problems(self._latest.cycle), None)
+        if problem is None:
+            return PROCEED
+        self._latest.cycle = None
+        return PreFiltered(failure=problem)
+
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
+        """Reject nodes where devices are that the pod's claims have, or where none are left that they ask for."""
+        cycle = self._of(pod)
+        category = np.full(len(nodes), PASSES)
+        if cycle.wanted.claims:
+            for position, node in enumerate(nodes.tolist()):
+                if self._found(cycle, node) is None:
+                    category[position] = 2 if self._claims.has_invalid_pools(node) else 1
+        passes = np.equal(category, PASSES)
+        for position, claim in enumerate(cycle.claims):
+            if claim.allocation is not None and claim.allocation.nodes is not None:
+                elsewhere = passes & ~matches(claim.allocation.nodes, self._nodes)[nodes]
+                category[elsewhere] = 0
+                if elsewhere.any():
+                    cycle.unavailable.add(position)
+        return FilterResult(category, _OUTCOMES)
+
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
+        """Prefer nodes that have the earlier of alternatives (``firstAvailable``)."""
+        if not self.applies_to(pod) or len(nodes) == 0:
+            return None
+        cycle = self._of(pod)
+        if not cycle.wanted.claims or cycle.has_no_choice:
+            return None
+        scores = np.array([self._score(cycle, node) for node in nodes.tolist()], dtype=np.int64)
+        return scaled(scores, int(scores.max()))
+
+    def _served_to(self, pod: int) -> str:
+        """An extended resource that a pod requests and a DeviceClass serves; empty if there is none."""
+        classes = self._cluster.kind(CLASS)
+        if not classes:
+            return ""
+        served = {_IMPLICIT + name for _, name in classes}
+        served |= {each.spec.extended_resource_name for each in classes.values() if each.spec.extended_resource_name}
+        requests = self._pods.tables.resources[self._pods.resources[pod]].requests
+        return min((name for name, amount in requests.items() if amount and name in served), default="")
+
+    def _of(self, pod: int) -> _Cycle:
+        """The cycle of a pod; a new one where another pod was asked about since."""
+        if self._latest.cycle is None or self._latest.cycle.pod != pod:
+            self.prefilter(pod)
+        cycle = self._latest.cycle
+        assert cycle is not None, "a pod without its claims passes no filter"
+        return cycle
+
+    def _problems(self, cycle: _Cycle) -> Iterator[Outcome]:
+        for claim in cycle.wanted.claims:
+            for request in claim.devices.requests or ():
+                for name, each in _alternatives(request):
+                    if not self._claims.has_class(each.device_class_name):
+                        missing = f"request {name}: device class {each.device_class_name} does not exist"
+                        yield Outcome((missing,), unresolvable=True)
+
+    def _found(self, cycle: _Cycle, node: int) -> list[list[Allocated]] | None:
+        if node not in cycle.found:
+            try:
+                cycle.found[node] = self._claims.found(node, cycle.wanted)
+            except UnknownError as error:
+                raise error.of(NAME) from None
+            except CycleError as error:
+                raise CycleError(f'running "{NAME}" filter plugin: {error}') from error
+        return cycle.found[node]
+
+    def _score(self, cycle: _Cycle, node: int) -> int:
+        """Upstream pairs claims with what is found by position, also where some claims have devices already."""
+        found = self._found(cycle, node)
+        if found is None:
+            return 0
+        score = 0
+        for position, claim in enumerate(cycle.claims):
+            if position >= len(found):
+                raise CycleError(
+                    f'running Score plugins: plugin "{NAME}" failed with: number of allocations {len(found)} is smaller than '
+                    "number of claims"
+                )
+            chosen = {each.request for each in found[position]}
+            for request in claim.named.devices.requests or ():
+                alternatives = enumerate(request.first_available or ())
+                score += sum(
+                    _MOST_ALTERNATIVES - at for at, each in alternatives if f"{request.name}/{each.name}" in chosen
+                )
+        return score
+
+
+def _alternatives(request: DeviceRequest) -> Iterator[tuple[str, DeviceSubRequest]]:
+    """The alternatives of a request with their full names; the request itself where it has none."""
+    if request.first_available:
+        for each in request.first_available:
+            yield f"{request.name}/{each.name}", each
+    else:
+        yield request.name, request.exactly or DeviceSubRequest()
+
+
+class Deallocation:
+    """PostFilter: a claim that has devices elsewhere, and that nobody else uses, is given others."""
 
     def __init__(self, handle: Handle) -> None:
         self._prefilters = handle.prefilters
         cluster = handle.context.state.cluster
         self._is_enabled = holds(CLAIMS_ENABLED, cluster)
+        self._latest = handle.context.shared(_Latest)
         self._without_claims = _NOTHING if holds(NO_CLAIMS_UNTOLD, cluster) else _NO_CLAIMS
 
-    def post_filter(self, _pod: int, verdicts: Verdicts) -> Preemption:
-        """There is nothing to deallocate."""
+    def post_filter(self, pod: int, verdicts: Verdicts) -> Preemption:
+        """What can be done about the pod's claims."""
         if not self._is_enabled:
             return _NOTHING
-        return _UNSEEN if self._is_unseen(verdicts) else self._without_claims
+        if self._is_unseen(verdicts):
+            return _UNSEEN
+        cycle = self._latest.cycle
+        if cycle is None or cycle.pod != pod or not cycle.claims:
+            return self._without_claims
+        unused = [cycle.claims[each] for each in cycle.unavailable]
+        return _DEALLOCATED if any(not each.is_shared for each in unused) else _HOPELESS
 
     def _is_unseen(self, verdicts: Verdicts) -> bool:
         """Whether another plugin ruled the pod out before this one."""
@@ -51,10 +283,11 @@ class DynamicResources:
 PLUGIN = SchedulerPlugin(
     NAME,
     ("preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"),
-    make_post_filter=lambda handle, _args: DynamicResources(handle),
+    lambda context, _args: DynamicResources(context),
+    make_post_filter=lambda handle, _args: Deallocation(handle),
     args=DynamicResourcesArgs,
     weight=2,
-    # Of a scheduler that refuses pods with resource claims: nothing helps them.
+    # Where the queue matters, pods with resource claims are left to others: nothing helps them.
     interests=(),
-    not_modelled="pods with resource claims are scheduled as if they had none",
+    not_modelled="extended resources that a DeviceClass serves are those of nodes only",
 )

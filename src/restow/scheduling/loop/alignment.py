@@ -1,9 +1,4 @@
-"""What restow does not model, and what it says where that matters.
-
-Of pods with ``spec.resourceClaims`` no node is named: a plan refuses the move, ``schedule`` and a simulation leave the pod
-pending, and the scheduler daemon leaves it to others, all with the same reason. Ignoring the rule would be a guess with a
-node's name on it. Nodes that align whole CPUs with NUMA nodes are a caveat.
-"""
+"""Nodes that align whole CPUs with NUMA nodes: what restow does not model, and what it says where that matters."""
 
 from __future__ import annotations
 
@@ -12,29 +7,14 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pod_values import Flag
-from restow.cluster.pods import Pods
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import NodeResourceTopology
-from restow.scheduling.framework.extension_points import Outcome
-from restow.scheduling.framework.verdicts import PluginRejection
-
-#: Restow neither reads claims, slices and device classes nor allocates devices.
-#: Source: DynamicResources, Kubernetes 1.36.
-_CLAIMS: Final = PluginRejection(
-    "DynamicResources", Outcome(("it claims dynamic resources, which restow does not model",), unresolvable=True)
-)
 
 _KIND: Final = "NodeResourceTopology"
 _POLICY: Final = "topologyManagerPolicy"
 #: What enforcing policies are called, in attributes and, by how they begin, in ``topologyPolicies``.
 _ENFORCING: Final = frozenset({"single-numa-node", "restricted"})
 _OLD_NAMES: Final = ("SingleNUMANode", "Restricted")
-
-
-def unmodelled(pods: Pods, pod: int) -> PluginRejection | None:
-    """The plugin whose rules restow does not model and that would decide about a pod, and why; None if there is none."""
-    return _CLAIMS if pods.carries(pod, Flag.RESOURCE_CLAIMS) else None
 
 
 class Alignment:

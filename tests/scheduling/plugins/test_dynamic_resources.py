@@ -1,0 +1,169 @@
+"""DynamicResources: who has which devices as pods come and go, and what is said of those that get none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import Object, a_node, a_pod
+from builders.devices import a_claim, a_device, a_device_class, a_request, a_slice, allocated, exactly, uses
+from descheduling.harness import a_cluster
+from restow.cluster.state import ClusterState
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.decision import Scheduler
+from scheduling.devices.finding import GPU, GPUS, NODES, Finding, claiming, gpus, on
+
+ONE = a_request("r", "gpu")
+
+
+def running(name: str, device: str, node: str = "n1") -> list[Object]:
+    """A pod on a node with a device of its own."""
+    got = [allocated("r", device, pool=node)]
+    claim = a_claim(f"{name}-devices", exactly(ONE), devices=got, node=node, owner=name, reserved_for=(name,))
+    spec = {"resourceClaims": [uses("devices", template="t")]}
+    return [claim, a_pod(name, node=node, spec=spec, claims={"devices": f"{name}-devices"})]
+
+
+def naming(name: str, claim: str, **more: object) -> Object:
+    """A pod that names a claim."""
+    return a_pod(name, spec={"resourceClaims": [uses("devices", claim=claim)]}, **more)  # type: ignore[arg-type]
+
+
+class TestWhoHasWhat:
+    def test_a_device_of_a_running_pod_is_taken(self) -> None:
+        asked = Finding(*NODES, GPUS, on("n1", *gpus(2)), *running("u", "gpu-0"), *claiming(ONE))
+        asked.settle("p")
+        assert asked.devices() == ["r n1/gpu-1"]
+
+    def test_a_pod_that_leaves_gives_its_own_devices_back(self) -> None:
+        asked = Finding(*NODES, GPUS, on("n1", *gpus(1)), *running("u", "gpu-0"), *claiming(ONE))
+        assert asked.feasible() == []
+        asked.state.remove(asked.row("u"))
+        assert asked.feasible() == ["n1"]
+
+    def test_what_the_state_takes_back_is_as_it_was(self) -> None:
+        asked = Finding(
+            *NODES, GPUS, on("n1", *gpus(2)), *running("u", "gpu-0"), *claiming(ONE), *claiming(ONE, name="q")
+        )
+        asked.settle("p")
+        mark = asked.state.checkpoint()
+        asked.state.remove(asked.row("u"))
+        asked.state.remove(asked.row("p"))
+        asked.settle("q")
+        assert asked.devices("q") == ["r n1/gpu-0"]
+        asked.state.undo(mark)
+        assert asked.devices("p") == ["r n1/gpu-1"]
+        assert asked.devices("u") == ["r n1/gpu-0"]
+        assert asked.feasible("q") == []
+
+    def test_a_claim_that_pods_share_ties_them_to_the_nodes_where_it_can_be_used(self) -> None:
+        shared = a_claim("shared", exactly(ONE))
+        asked = Finding(*NODES, GPUS, on("n2", *gpus(2)), shared, naming("p", "shared"), naming("q", "shared"))
+        asked.settle("p")
+        assert (asked.devices("q"), asked.feasible("q")) == (["r n2/gpu-0"], ["n2"])
+
+    def test_a_claim_that_a_pod_only_names_keeps_its_devices_when_the_pod_leaves(self) -> None:
+        shared = a_claim("shared", exactly(ONE), devices=[allocated("r", "gpu-0", pool="n1")], node="n1")
+        asked = Finding(*NODES, GPUS, on("n1", *gpus(1)), shared, naming("u", "shared", node="n1"), *claiming(ONE))
+        asked.state.remove(asked.row("u"))
+        assert asked.feasible() == []
+
+    def test_devices_stay_taken_while_preemption_tries_nodes_without_pods(self) -> None:
+        """They are free once a claim is gone, and not its pod: so a pod that lacks a device preempts nobody."""
+        important = claiming(ONE)
+        important[-1]["spec"]["priority"] = 100
+        asked = Finding(a_node("n1"), GPUS, on("n1", *gpus(1)), *running("u", "gpu-0"), *important)
+        assert asked.decide().victims == ()
+        assert "Preemption is not helpful for scheduling" in asked.decide().message
+
+
+class TestMessages:
+    def message(self, *objects: Object) -> str:
+        return Finding(*NODES, GPUS, on("n1", *gpus(1)), *objects).decide().message
+
+    def test_no_node_has_what_is_claimed(self) -> None:
+        assert self.message(*claiming(a_request("r", "gpu", count=2))) == (
+            "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, preemption: 0/2 nodes are "
+            "available: 2 Preemption is not helpful for scheduling."
+        )
+
+    def test_a_claim_has_devices_elsewhere_which_it_may_give_back(self) -> None:
+        shared = a_claim("c", exactly(ONE), devices=[allocated("r", "gpu-0", pool="n3")], node="n3")
+        text = self.message(shared, naming("p", "c"))
+        assert text.startswith(
+            "0/2 nodes are available: 2 resourceclaim not available on the node. deallocation of Resource"
+        )
+
+    @pytest.mark.parametrize(
+        ("objects", "expected"),
+        [
+            ([naming("p", "none")], 'could not find v1.ResourceClaim "default/none"'),
+            (
+                [a_pod("p", spec={"resourceClaims": [uses("d", template="t")]})],
+                'pod "default/p": ResourceClaim not created yet',
+            ),
+            (
+                [a_claim("c", exactly(a_request("r", "none"))), naming("p", "c")],
+                "request r: device class none does not exist",
+            ),
+        ],
+    )
+    def test_what_a_pod_waits_for(self, objects: list[Object], expected: str) -> None:
+        assert expected in self.message(a_claim("other", exactly(ONE)), *objects)
+
+    def test_an_expression_without_a_value_ends_the_attempt(self) -> None:
+        picky = a_request("r", "gpu", f'device.attributes["{GPU}"].nothing == 1')
+        problem = "claim default/p-devices: selector #0: CEL runtime error: no such key: nothing"
+        assert self.message(*claiming(picky)) == f'running "DynamicResources" filter plugin: {problem}'
+
+
+class TestWhatIsNotKnown:
+    """No node is named, and nothing is guessed."""
+
+    def unknown(self, *objects: Object, minor: int | None = None) -> str:
+        state = ClusterState(replace(a_cluster(*NODES, *objects), server_minor=minor))
+        scheduler, pod = Scheduler(Context.of(state)), state.cluster.pods.names.index("p")
+        decision = scheduler.decide(pod)
+        assert (decision.node < 0) == (not scheduler.fitting(pod).any()) == (decision.unknown != "")
+        return decision.unknown
+
+    def test_without_slices_in_the_input(self) -> None:
+        assert (
+            self.unknown(GPUS, *claiming(ONE))
+            == "it claims devices, and objects of kind ResourceSlice are not known here"
+        )
+
+    def test_an_expression_that_is_not_known(self) -> None:
+        odd = a_request("r", "gpu", "device.driver.format([1])")
+        text = self.unknown(GPUS, on("n1", *gpus(1)), *claiming(odd))
+        assert text == "claim default/p-devices: selector #0: the expression calls format, which restow does not know"
+
+    def test_devices_that_are_prepared_late(self) -> None:
+        late = a_device("a", bindingConditions=["ready"], bindingFailureConditions=["failed"])
+        assert "bindingConditions" in self.unknown(GPUS, on("n1", late), *claiming(ONE))
+
+    @pytest.mark.parametrize("requested", ["example.com/gpu", "deviceclass.resource.kubernetes.io/served"])
+    def test_extended_resources_that_a_class_serves(self, requested: str) -> None:
+        served = a_device_class("served", extendedResourceName="example.com/gpu")
+        text = self.unknown(served, on("n1", *gpus(1)), a_pod("p", requests={requested: "1"}))
+        assert text == f"it requests {requested}, which a DeviceClass serves, and restow does not model that"
+
+    def test_schedulers_of_other_minors(self) -> None:
+        there = [GPUS, on("n1", *gpus(1)), *claiming(ONE)]
+        assert self.unknown(*there, minor=36) == ""
+        assert "Kubernetes 1.36" in self.unknown(*there, minor=37)
+
+    def test_up_to_1_33_claims_are_not_looked_at(self) -> None:
+        state = ClusterState(replace(a_cluster(*NODES, *claiming(ONE)), server_minor=33))
+        decision = Scheduler(Context.of(state)).decide(0)
+        assert (decision.unknown, decision.node) == ("", 0)
+
+
+def test_pools_follow_the_labels_of_nodes() -> None:
+    zone = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["x"]}]}]}
+    asked = Finding(*NODES, GPUS, a_slice("s", gpus(2), pool="net", nodeSelector=zone), *claiming(ONE))
+    assert asked.feasible() == []
+    nodes = asked.state.cluster.nodes
+    asked.state.update_node(1, replace(nodes.row(1), labels={"zone": "x"}))
+    assert asked.feasible() == ["n2"]
