@@ -211,11 +211,6 @@ def test_the_rules_of_another_scheduler_are_not_known() -> None:
     assert '"mine"' in found["p"][2]
 
 
-def test_dynamic_resources_are_not_modelled() -> None:
-    found = reasons(proof(*TWO, *TOLD, the_pod(spec={"resourceClaims": [{"name": "gpu"}]})))
-    assert found["p"][:2] == ("placement", "Unknown")
-
-
 def test_what_is_not_told_of_could_rule_out_nodes() -> None:
     told = [each for each in TOLD if each["kind"] != "PersistentVolumeClaim"]
     cycle = proof(*TWO, *told, the_pod(volumes=[claim_volume("data")]))

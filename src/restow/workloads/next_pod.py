@@ -22,8 +22,8 @@ import msgspec
 
 from restow.cluster import pod_parts
 from restow.cluster.owners import owner_of, workload_of
-from restow.cluster.pod_reading import DEFAULT_SCHEDULER, ports_key, volumes_of
-from restow.cluster.pod_values import Flag, PodOrigin
+from restow.cluster.pod_reading import DEFAULT_SCHEDULER, claims_of, ports_key, volumes_of
+from restow.cluster.pod_values import Flag, PodClaim, PodOrigin
 from restow.cluster.pods import PodRow
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.errors import InputError
@@ -94,14 +94,15 @@ class NextPods:
             return ALIKE
         number, made = self._made_of(pod)
         if made.new is None:
-            key = (number, "signs", *self._ids(pod, ("origins", "held", "labels")))
+            key = (number, "signs", *self._ids(pod, ("origins", "held", "labels", "claims")))
             return self._remembered(key, self._by_signs, pod, made)
         found = [
             self._remembered((number, "parts", *self._ids(pod, _PARTS)), self._parts, pod, made),
             self._remembered((number, "labels", int(self._pods.labels[pod])), self._labels, pod, made),
             self._remembered((number, "volumes", int(self._pods.volumes[pod])), self._volumes, pod, made),
+            self._remembered((number, "claims", *self._ids(pod, ("claims", "flags"))), self._claims, pod, made),
         ]
-        if made.caveat == "" and found == [ALIKE, ALIKE, ALIKE]:
+        if made.caveat == "" and found == [ALIKE] * len(found):
             return ALIKE
         caveats = [made.caveat, *(each.caveat for each in found)]
         return NextPod(
@@ -147,6 +148,9 @@ class NextPods:
         labels = self._pods.tables.labels[self._pods.labels[pod]]
         unbound = _unbound(labels)
         changes: PodRow = {} if unbound == labels else {"labels": self._pods.intern("labels", unbound)}
+        claims = self._pods.tables.claims[self._pods.claims[pod]]
+        if any(each.template for each in claims):
+            changes["claims"] = self._pods.intern("claims", tuple(map(_to_make, claims)))
         if made.caveat:
             return NextPod(changes, made.caveat, made.lacks)
         if origin.resizing or self._pods.held[pod] >= 0:
@@ -206,6 +210,21 @@ class NextPods:
             return ALIKE
         return _next({"volumes": self._pods.intern("volumes", values)}, ["volumes"] * bool(merged.disputed), made)
 
+    def _claims(self, pod: int, made: MadeOf) -> NextPod:
+        """Claims of devices: those that are made of templates are made for each pod."""
+        assert made.own is not None
+        assert made.new is not None
+        claims = tuple(map(_to_make, self._pods.tables.claims[self._pods.claims[pod]]))
+        own, new = (claims_of(each.spec.resource_claims or (), (), to_make=True) for each in (made.own, made.new))
+        merged = merge(itself(claims), itself(own), itself(new))
+        values = tuple(merged.values)
+        if not values and not claims:
+            return ALIKE
+        flags = int(self._pods.flags[pod]) & ~int(Flag.RESOURCE_CLAIMS) | (int(Flag.RESOURCE_CLAIMS) if values else 0)
+        changes: PodRow = {"claims": self._pods.intern("claims", values), "flags": flags}
+        changes = {name: value for name, value in changes.items() if value != getattr(self._pods, name).item(pod)}
+        return _next(changes, ["resourceClaims"] * bool(merged.disputed), made)
+
     def _parts(self, pod: int, made: MadeOf) -> NextPod:
         """All that is not different for every pod."""
         assert made.own is not None
@@ -219,9 +238,6 @@ class NextPods:
         ]
         origin = self._origin(pod)
         changes: PodRow = {name: value for each in found for name, value in each.changes.items()}
-        flags = int(self._pods.flags[pod])
-        if made.new.spec.resource_claims and not flags & Flag.RESOURCE_CLAIMS:
-            changes["flags"] = flags | int(Flag.RESOURCE_CLAIMS)
         answer = _next(changes, [what for each in found for what in each.disputed], made)
         if answer.caveat and origin.by_autoscaler and self._templates.lacks(VERTICAL_POD_AUTOSCALER):
             return answer._replace(lacks=(*answer.lacks, VERTICAL_POD_AUTOSCALER))
@@ -377,6 +393,11 @@ def _pod_level(pod: bytes, own: bytes, new: bytes) -> bytes:
     requests = merge(*[next_parts.quantities(each.requests) for each in parts])
     limits = merge(*[next_parts.quantities(each.limits) for each in parts])
     return next_parts.encoded(requests.values, limits.values)
+
+
+def _to_make(claim: PodClaim) -> PodClaim:
+    """A claim of the next pod: that of a template is made for it."""
+    return PodClaim(claim.name, "", claim.template, to_make=True) if claim.template else claim
 
 
 def _labels_in(raw: Any) -> dict[str, str]:
