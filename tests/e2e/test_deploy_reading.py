@@ -39,6 +39,7 @@ class Loss:
 
 
 STORAGE = "storage.k8s.io"
+DEVICES = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
 LOSSES = (
     Loss("policy", "poddisruptionbudgets", unknown=ALL),
     Loss("apps", "replicasets", uncertain=frozenset({"web", "db", "shy"})),
@@ -59,6 +60,8 @@ LOSSES = (
     Loss("apps", "daemonsets"),
     Loss("apps", "controllerrevisions"),
     Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
+    # Of pods that claim devices; here none does.
+    *(Loss("resource.k8s.io", each) for each in DEVICES),
     # Of namespaces that are full; here none is.
     Loss("", "resourcequotas"),
 )

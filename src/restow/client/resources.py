@@ -78,6 +78,10 @@ RESOURCES: Mapping[str, ApiResource] = dict(
         _row("CSIDriver", "csidrivers", namespaced=False),
         _row("CSIStorageCapacity", "csistoragecapacities", namespaced=True),
         _row("VolumeAttachment", "volumeattachments", namespaced=False),
+        _row("ResourceClaim", "resourceclaims", namespaced=True),
+        _row("ResourceClaimTemplate", "resourceclaimtemplates", namespaced=True),
+        _row("DeviceClass", "deviceclasses", namespaced=False),
+        _row("ResourceSlice", "resourceslices", namespaced=False),
         _row("NodeMetrics", "nodes", namespaced=False),
         _row("PodMetrics", "pods", namespaced=True),
     )

@@ -28,7 +28,7 @@ from restow.cluster.pod_values import PodNow
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
 from restow.errors import ClientError
 from restow.kube.objects import NodeMetrics, OwnerReference
-from restow.live.reading import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
+from restow.live.reading import METRICS, OPTIONAL, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn
 from restow.live.usage_record import UsageRecord
 from restow.usage.measured import INTERVAL, smoothed
@@ -260,7 +260,7 @@ class LiveCluster:
             try:
                 await (self._poll(reflector) if reflector.kind in METRICS else self._follow(reflector))
             except (Forbidden, NotFound) as refused:
-                if isinstance(refused, NotFound) and reflector.kind in CUSTOM:
+                if isinstance(refused, NotFound) and reflector.kind in OPTIONAL:
                     self._take(reflector, Listed([], first=True, last=True))
                     await asyncio.sleep(_ASKED_AGAIN)
                     continue

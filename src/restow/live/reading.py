@@ -14,7 +14,7 @@ from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.left_out import Sink, add_page
 from restow.errors import ClientError
-from restow.kube.objects import KINDS
+from restow.kube.objects import DEVICE_KINDS, KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
@@ -23,8 +23,8 @@ METRICS = ("NodeMetrics", "PodMetrics")
 STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
 #: Kinds that no rule reads; the owner above a Job is named by its own owner reference.
 _UNREAD = ("CronJob",)
-#: Kinds that a CustomResourceDefinition adds: an API server that does not serve one has no objects of it.
-CUSTOM = ("VerticalPodAutoscaler",)
+#: Kinds that not every API server serves: one that does not has no objects of it.
+OPTIONAL = ("VerticalPodAutoscaler", *DEVICE_KINDS)
 #: The kinds that decisions depend on.
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.
@@ -86,7 +86,7 @@ async def _read(api: Api, kind: str, sink: ListSink, selection: Selection) -> Un
                     sink.restart(kind)
                 add_page(sink, kind, page.objects)
     except (Forbidden, NotFound) as refused:
-        if isinstance(refused, NotFound) and kind in CUSTOM:
+        if isinstance(refused, NotFound) and kind in OPTIONAL:
             sink.restart(kind)
             sink.add(kind, ())
             return None

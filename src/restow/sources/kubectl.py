@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from restow.kube.objects import DEVICE_KINDS
+
 #: What kubectl calls the kinds that every cluster has, or whose absence changes no answer.
 _NAMES: Final = {
     "Node": "nodes",
@@ -38,8 +40,12 @@ _PATHS: Final = {
 }
 #: Where it lists kinds that not every cluster serves; then nothing is written of them.
 _OPTIONAL: Final = {"VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"}
+#: What kubectl calls kinds of the same sort that are served together. Where there are none, they are not needed.
+_DEVICES: Final = dict(
+    zip(DEVICE_KINDS, ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices"), strict=True)
+)
 #: Every kind that a dump should hold.
-DUMPED: Final = (*_NAMES, *_OPTIONAL, *_PATHS)
+DUMPED: Final = (*_NAMES, *_OPTIONAL, *_DEVICES, *_PATHS)
 
 
 def printing(kinds: Collection[str], file: str) -> str:
@@ -47,6 +53,8 @@ def printing(kinds: Collection[str], file: str) -> str:
     names = ",".join(name for kind, name in _NAMES.items() if kind in kinds)
     together = [f"kubectl get -A -o json {names}"] if names else []
     optional = [f"{each} 2>/dev/null" for each in _lists(path for kind, path in _OPTIONAL.items() if kind in kinds)]
+    devices = ",".join(name for kind, name in _DEVICES.items() if kind in kinds)
+    optional += [f"kubectl get -A -o json {devices} 2>/dev/null"] if devices else []
     return _one_file([*together, *optional, *_lists(path for kind, path in _PATHS.items() if kind in kinds)], file)
 
 
