@@ -20,6 +20,7 @@ from builders import (
     node_metrics,
     pod_metrics,
 )
+from builders.devices import a_claim, a_claim_template, a_device, a_request, a_slice, exactly
 from restow.cluster.amounts import amount
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
 from restow.cluster.pod_classes import LabelGroups
@@ -75,6 +76,31 @@ def of(*things: Object) -> ClusterSnapshot:
         pytest.param(a_quota(used="many"), 'status.used: memory: "many"', id="use of a quota"),
         pytest.param(node_metrics("odd", cpu=BEYOND), "usage: cpu is more than", id="node usage"),
         pytest.param(pod_metrics("odd", cpu=BEYOND), "usage: cpu is more than", id="pod usage"),
+        pytest.param(
+            a_slice("odd", [a_device("d", None, {"memory": "much"})]), 'd: capacity: memory: "much"', id="device"
+        ),
+        pytest.param(
+            a_slice(
+                "odd", [a_device("d", None, {"m": {"value": "1", "requestPolicy": {"validRange": {"step": "x"}}}})]
+            ),
+            'd: capacity: m: "x"',
+            id="policy of a capacity",
+        ),
+        pytest.param(
+            a_slice("odd", None, sharedCounters=[{"name": "c", "counters": {"slots": {"value": "x"}}}]),
+            'spec.sharedCounters: slots: "x"',
+            id="counter",
+        ),
+        pytest.param(
+            a_claim("odd", exactly(a_request("r", "c", capacity={"requests": {"memory": BEYOND}}))),
+            "spec.devices.requests: r: memory is more than",
+            id="claim of devices",
+        ),
+        pytest.param(
+            a_claim_template("odd", exactly(a_request("r", "c", capacity={"requests": {"memory": "x"}}))),
+            'spec.spec.devices.requests: r: memory: "x"',
+            id="template of claims",
+        ),
     ],
 )
 def test_an_amount_beyond_int64_leaves_its_object_out_and_no_other(thing: Object, said: str) -> None:

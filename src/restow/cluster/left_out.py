@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from msgspec import structs
+
 from restow.cluster import usage_series
 from restow.cluster.amounts import LARGEST
 from restow.errors import InputError, OutOfRangeError
@@ -27,10 +29,20 @@ from restow.kube.objects import (
     PersistentVolumeClaim,
     PodDisruptionBudget,
     PodMetrics,
+    ResourceClaim,
+    ResourceClaimTemplate,
     ResourceQuota,
+    ResourceSlice,
     Unreadable,
     VirtualMachineInstanceMigration,
     WireQuantity,
+)
+from restow.kube.objects.devices import (
+    CapacityRange,
+    CapacityRequestPolicy,
+    Counter,
+    DeviceCapacity,
+    ResourceClaimSpec,
 )
 from restow.kube.objects.workloads import JobSpec
 from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
@@ -186,6 +198,45 @@ def _of_quota(quota: ResourceQuota) -> Iterator[_Amount]:
     yield from _of("status.used", quota.status.used)
 
 
+def _of_slice(slice: ResourceSlice) -> Iterator[_Amount]:
+    for shared in slice.spec.shared_counters or ():
+        yield from _of_counters("spec.sharedCounters", shared.counters)
+    for device in slice.spec.devices or ():
+        for consumed in device.consumes_counters or ():
+            yield from _of_counters(f"{device.name}: consumesCounters", consumed.counters)
+        for name, capacity in (device.capacity or {}).items():
+            yield from _of_capacity_of_device(f"{device.name}: capacity: {excerpt(name)}", capacity)
+
+
+def _of_counters(path: str, counters: Mapping[str, Counter] | None) -> Iterator[_Amount]:
+    return ((f"{path}: {excerpt(name)}", counter.value) for name, counter in (counters or {}).items())
+
+
+def _of_capacity_of_device(path: str, capacity: DeviceCapacity) -> Iterator[_Amount]:
+    policy = capacity.request_policy or CapacityRequestPolicy()
+    permitted = policy.valid_range or CapacityRange()
+    amounts = (capacity.value, policy.default, *(policy.valid_values or ()), *structs.astuple(permitted))
+    return ((path, text) for text in amounts if text is not None)
+
+
+def _of_device_claim(claim: ResourceClaim) -> Iterator[_Amount]:
+    yield from _of_requests("spec", claim.spec)
+    allocation = claim.status.allocation
+    for each in (allocation.devices.results or ()) if allocation else ():
+        yield from _of("status.allocation", each.consumed_capacity)
+
+
+def _of_claim_template(template: ResourceClaimTemplate) -> Iterator[_Amount]:
+    return _of_requests("spec.spec", template.spec.spec)
+
+
+def _of_requests(path: str, spec: ResourceClaimSpec) -> Iterator[_Amount]:
+    for request in spec.devices.requests or ():
+        for each in (request.exactly, *(request.first_available or ())):
+            if each is not None and each.capacity is not None:
+                yield from _of(f"{path}.devices.requests: {request.name}", each.capacity.requests)
+
+
 def _check_times(migration: VirtualMachineInstanceMigration) -> None:
     state = migration.status.migration_state
     for name, text in (
@@ -211,6 +262,9 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "PersistentVolume": partial(_check_amounts, _of_volume),
     "CSIStorageCapacity": partial(_check_amounts, _of_capacity),
     "ResourceQuota": partial(_check_amounts, _of_quota),
+    "ResourceSlice": partial(_check_amounts, _of_slice),
+    "ResourceClaim": partial(_check_amounts, _of_device_claim),
+    "ResourceClaimTemplate": partial(_check_amounts, _of_claim_template),
     "VirtualMachineInstanceMigration": _check_times,
     "NodeMetrics": partial(_check_amounts, _of_node_usage),
     "PodMetrics": partial(_check_amounts, _of_pod_usage),
