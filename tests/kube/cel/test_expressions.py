@@ -132,6 +132,10 @@ def test_where_cel_has_no_value_there_is_an_error(text: str, problem: str) -> No
         "1" + " + 1" * 101,
         "device" + ".a" * 101,
         " " * LONGEST_TEXT + "1",
+        '"aaaaaaaaaa"' + '.replace("a", "aaaaaaaaaa")' * 20,
+        'cel.bind(a, "x" ' + '+ "xxxxxxxxxx"' * 90 + ", " + "cel.bind(a, a + a + a + a, " * 9 + "a" + ")" * 10,
+        '"' + "a" * 101 + '".matches("a")',
+        '"a".matches("a{1,99999999999999999999}")',
         "[" + ",".join(["1"] * 200) + "].all(a, [" + ",".join(["1"] * 200) + "].all(b, true))",
     ],
 )

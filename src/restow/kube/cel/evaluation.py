@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from restow.kube.cel.errors import EvaluationError, UnsupportedError
-from restow.kube.cel.functions import FUNCTIONS, METHODS, OPERATORS
+from restow.kube.cel.functions import FUNCTIONS, LARGEST_VALUE, METHODS, OPERATORS, TOO_LARGE
 from restow.kube.cel.parsing import Index, Invocation, ListOf, Literal, MapOf, Name, Node, Select, parse
 from restow.kube.cel.values import NONE, Optional
 
@@ -106,9 +106,12 @@ def _function(call: Invocation) -> tuple[Callable[..., Any], Sequence[Node]]:
 
 def _applied(function: Callable[..., Any], *values: Any) -> Any:
     try:
-        return function(*values)
+        found = function(*values)
     except TypeError:
         raise EvaluationError("no such overload") from None
+    if isinstance(found, str | list) and len(found) > LARGEST_VALUE:
+        raise UnsupportedError(TOO_LARGE)
+    return found
 
 
 def _variable(name: str, scope: Scope) -> Any:

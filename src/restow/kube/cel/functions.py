@@ -17,11 +17,16 @@ from restow.kube.cel.errors import EvaluationError, UnsupportedError
 from restow.kube.cel.values import NONE, Optional, Version, compare, equal, is_number, number, ordered, parse_version
 from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
 
-#: More repetitions could make a pattern slow on a text of 64 characters, the longest that an attribute has.
+#: More repetitions, or a longer text, could make a pattern slow. An attribute has 64 characters at most.
 _MOST_REPETITIONS: Final = 3
+_LONGEST_MATCHED: Final = 100
 _REPEATED_GROUP: Final = re.compile(r"(?<!\\)\)[*+?{]")
 _BEYOND_RE2: Final = re.compile(r"\(\?[^:]|\\[0-9ABbDdGgkPpQSsWwXxZz]")
 _LARGEST: Final = 2**63 - 1
+
+#: Characters of a text, and values of a list, that a function may give: they could double at each step.
+LARGEST_VALUE: Final = 20_000
+TOO_LARGE: Final = f"the expression makes a text or a list of more than {LARGEST_VALUE:,}"
 
 Function = Callable[..., Any]
 
@@ -185,12 +190,20 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise UnsupportedError(f"the pattern {text!r} is more than restow matches")
     try:
         return re.compile(text)
-    except re.error as error:
+    except (re.error, OverflowError) as error:
         raise UnsupportedError(f"the pattern {text!r} cannot be read: {error}") from error
 
 
 def _matches(text: str, pattern: str) -> bool:
+    if len(text) > _LONGEST_MATCHED:
+        raise UnsupportedError(f"restow matches texts of {_LONGEST_MATCHED} characters at most")
     return _pattern(pattern).search(text) is not None
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    if text.count(old) * len(new) > LARGEST_VALUE:
+        raise UnsupportedError(TOO_LARGE)
+    return text.replace(old, new)
 
 
 def _of_list(choose: Callable[[Any], Any]) -> Function:
@@ -282,7 +295,7 @@ METHODS: Final[Mapping[str, Function]] = {
     "lowerAscii": _on(str)(lambda text: "".join(each.lower() if each.isascii() else each for each in text)),
     "upperAscii": _on(str)(lambda text: "".join(each.upper() if each.isascii() else each for each in text)),
     "trim": _on(str)(str.strip),
-    "replace": _on(str, str, str)(str.replace),
+    "replace": _on(str, str, str)(_replaced),
     "split": _on(str, str)(lambda text, by: list(text) if by == "" else text.split(by)),
     "indexOf": _index,
     "compareTo": _compared,

@@ -58,7 +58,7 @@ def _rounded_up(amount: int, least: int, step: WireQuantity | None) -> int:
         return least
     if step is None:
         return amount
-    above, each = _units(amount) - _units(least), _units(nano(step))
+    above, each = _units(amount) - _units(least), _step(step)
     return (_units(least) + -(-above // each) * each) * NANO_PER_UNIT
 
 
@@ -81,4 +81,9 @@ def _is_within(amount: int, permitted: CapacityRange) -> bool:
     if permitted.step is None:
         return True
     least = 0 if permitted.min is None else nano(permitted.min)
-    return (_units(amount) - _units(least)) % _units(nano(permitted.step)) == 0
+    return (_units(amount) - _units(least)) % _step(permitted.step) == 0
+
+
+def _step(step: WireQuantity) -> int:
+    """Whole units; an API server refuses steps that are none."""
+    return max(_units(nano(step)), 1)
