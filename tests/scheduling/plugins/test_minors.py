@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from builders import ZONE, Object, a_namespace, a_node, a_pod, a_pv, a_pvc, a_storage_class
+from builders.devices import a_device_class
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
@@ -87,6 +88,7 @@ KEPT = [
     a_pod("gated", cpu="1", priority=9, nominated_node="n", spec={"schedulingGates": [{"name": "wait"}]}),
     a_pod(INCOMING, cpu="1", priority=1),
 ]
+SERVED = "example.com/gpu"
 VICTIMLESS = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 
 #: The cluster, what is asked of it, and the answers before and since.
@@ -115,6 +117,19 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
         statuses,
         {"n": ("U", "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode")},
         {"n": ("U", HELD)},
+    ),
+    minors.EXTENDED_BY_CLASSES: (
+        [
+            a_node("n", extended={SERVED: "1"}),
+            a_device_class("gpu", extendedResourceName=SERVED),
+            a_pod(INCOMING, requests={SERVED: "1"}),
+        ],
+        decided,
+        (["n"], ""),
+        (
+            [],
+            f"where it goes is unknown: it requests {SERVED}, which a DeviceClass serves, and restow does not model that",
+        ),
     ),
     # 60 % of the processors and 20 % of the memory; 50 % and 10 % before.
     minors.IMPROVED_BALANCE: (BALANCED, scores, [80], [75]),

@@ -9,7 +9,7 @@ Reserve of DynamicResources, and the ResourceClaim controller, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -156,6 +156,7 @@ class Claims:
         }
         self._holdings = Holdings()
         self._got, self._got_for, self._ended = {}, {}, set()
+        self._given_up.clear()
         for key, claim in self._claims.items():
             self._reserved[key] = {each.uid for each in claim.status.reserved_for or ()}
         for each in filter(None, self._known.values()):
@@ -165,9 +166,7 @@ class Claims:
         """Give devices to the pods that are on nodes, and have none yet."""
         self._follow.skip()
         pods, state = self._pods, self._state
-        for pod in (
-            pods.where(state.holds_resources() & (state.node >= 0)).tolist() if len(pods.tables.claims) > 1 else ()
-        ):
+        for pod in pods.where(state.holds_resources() & (state.node >= 0)).tolist():
             if self._named(pod):
                 self._come(pod, int(state.node[pod]), undone=False)
 
@@ -180,15 +179,15 @@ class Claims:
         self._found: defaultdict[int, dict[tuple[bytes, ...], list[list[Allocated]] | None]] = defaultdict(dict)
         self.changes += 1
 
-    def _hold(self, holdings: Iterable[Holding]) -> None:
+    def _hold(self, holdings: Sequence[Holding]) -> None:
         self._holdings.add(holdings)
         self._forget_found_beside(holdings)
 
-    def _release(self, holdings: Iterable[Holding]) -> None:
+    def _release(self, holdings: Sequence[Holding]) -> None:
         self._holdings.remove(holdings)
         self._forget_found_beside(holdings)
 
-    def _forget_found_beside(self, holdings: Iterable[Holding]) -> None:
+    def _forget_found_beside(self, holdings: Sequence[Holding]) -> None:
         """Devices are somebody else's now: forget what was found on the nodes that reach them."""
         self.changes += 1
         for name in {self._inventory.node_of(PoolId(each.device.driver, each.device.pool)) for each in holdings}:

@@ -55,6 +55,12 @@ IMPROVED_BALANCE: Final = Change(
     "The score is how much the pod improves the balance of a node, 75 where it changes nothing; before, it was the balance "
     "of the node with the pod.",
 )
+EXTENDED_BY_CLASSES: Final = Change(
+    36,
+    "DynamicResources",
+    "An extended resource that a node does not have may be served by a DeviceClass, which restow does not model: of a pod "
+    "that requests one no node is known.",
+)
 VOLUME_IMAGES: Final = Change(
     36, "ImageLocality", "Images that are mounted as volumes count for a node that has them; before, they did not."
 )
@@ -99,6 +105,7 @@ CHANGES: Final = (
     TOO_SMALL_NODES,
     SHORT_TAINT_REASON,
     CLAIM_IN_USE_REASON,
+    EXTENDED_BY_CLASSES,
     VOLUME_IMAGES,
     IMPROVED_BALANCE,
     PREEMPTION_TOLD,

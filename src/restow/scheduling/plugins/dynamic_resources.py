@@ -35,7 +35,7 @@ from restow.scheduling.framework.extension_points import (
     UnknownError,
     scaled,
 )
-from restow.scheduling.framework.minors import ASSUMED, CLAIMS_ENABLED, NO_CLAIMS_UNTOLD, holds
+from restow.scheduling.framework.minors import ASSUMED, CLAIMS_ENABLED, EXTENDED_BY_CLASSES, NO_CLAIMS_UNTOLD, holds
 from restow.scheduling.framework.post_filtering import Handle, Preemption
 from restow.scheduling.framework.verdicts import Verdicts
 
@@ -122,38 +122,21 @@ class DynamicResources:
         return NO_PODS
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """Fail where a claim or a class is missing. UnknownError where the input has no devices, or not all that counts."""
+        """Fail where a claim or a class is missing; UnknownError where not all is known that counts."""
+        before, self._latest.cycle = self._latest.cycle, None
         if not self.applies_to(pod):
-            self._latest.cycle = None
             return SKIP
-        if self._cluster.server_minor not in (None, ASSUMED):
-            raise UnknownError(f"it claims devices, and restow finds them as Kubernetes 1.{ASSUMED} does only").of(NAME)
-        served = self._served_to(pod)
-        if served:
-            raise UnknownError(f"it requests {served}, which a DeviceClass serves, and restow does not model that").of(
-                NAME
-            )
-        lacking = [kind for kind in _NEEDED if not self._cluster.has_list(kind)]
-        if lacking:
-            raise UnknownError(f"it claims devices, and objects of kind {lacking[0]} are not known here").of(NAME)
+        if why := self._unknown(pod):
+            raise UnknownError(why).of(NAME)
         self._claims.catch_up()
-        try:
-            claims = self._claims.of(pod)
-        except NoClaimError as error:
-            self._latest.cycle = None
-            return PreFiltered(failure=Outcome((str(error),), unresolvable=True))
-        if any(each.allocation is not None and each.allocation.is_prepared_late for each in claims):
-            raise UnknownError(PREPARED_LATE).of(NAME)
-        if self._latest.cycle is None or (self._latest.cycle.pod, self._latest.cycle.changes) != (
-            pod,
-            self._claims.changes,
-        ):
-            self._latest.cycle = _Cycle(pod, self._claims.changes, claims, self._claims.wanted(claims))
-        problem = next(self._problems(self._latest.cycle), None)
-        if problem is None:
+        if before is not None and (before.pod, before.changes) == (pod, self._claims.changes):
+            self._latest.cycle = before
             return PROCEED
-        self._latest.cycle = None
-        return PreFiltered(failure=problem)
+        try:
+            self._latest.cycle = self._cycle(pod)
+        except NoClaimError as error:
+            return PreFiltered(failure=Outcome((str(error),), unresolvable=True))
+        return PROCEED
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where devices are that the pod's claims have, or where none are left that they ask for."""
@@ -182,15 +165,38 @@ class DynamicResources:
         scores = np.array([self._score(cycle, node) for node in nodes.tolist()], dtype=np.int64)
         return scaled(scores, int(scores.max()))
 
+    def _unknown(self, pod: int) -> str:
+        """Why it is not known which devices a pod gets; empty if it is."""
+        served = self._served_to(pod)
+        if served:
+            return f"it requests {served}, which a DeviceClass serves, and restow does not model that"
+        if self._cluster.server_minor not in (None, ASSUMED):
+            return f"it claims devices, and restow finds them as Kubernetes 1.{ASSUMED} does only"
+        lacking = [kind for kind in _NEEDED if not self._cluster.has_list(kind)]
+        return f"it claims devices, and objects of kind {lacking[0]} are not known here" if lacking else ""
+
     def _served_to(self, pod: int) -> str:
         """An extended resource that a pod requests and a DeviceClass serves; empty if there is none."""
         classes = self._cluster.kind(CLASS)
-        if not classes:
+        if not classes or not holds(EXTENDED_BY_CLASSES, self._cluster):
             return ""
-        served = {_IMPLICIT + name for _, name in classes}
-        served |= {each.spec.extended_resource_name for each in classes.values() if each.spec.extended_resource_name}
+        served = {each.spec.extended_resource_name for each in classes.values()} | {
+            _IMPLICIT + name for _, name in classes
+        }
         requests = self._pods.tables.resources[self._pods.resources[pod]].requests
         return min((name for name, amount in requests.items() if amount and name in served), default="")
+
+    def _cycle(self, pod: int) -> _Cycle:
+        """The cycle of a pod that begins now; NoClaimError where a claim or a class is missing."""
+        claims = self._claims.of(pod)
+        if any(each.allocation is not None and each.allocation.is_prepared_late for each in claims):
+            raise UnknownError(PREPARED_LATE).of(NAME)
+        wanted = self._claims.wanted(claims)
+        for request in (request for claim in wanted.claims for request in claim.devices.requests or ()):
+            for name, each in _alternatives(request):
+                if not self._claims.has_class(each.device_class_name):
+                    raise NoClaimError(f"request {name}: device class {each.device_class_name} does not exist")
+        return _Cycle(pod, self._claims.changes, claims, wanted)
 
     def _of(self, pod: int) -> _Cycle:
         """The cycle of a pod; a new one where another pod was asked about since."""
@@ -199,14 +205,6 @@ class DynamicResources:
         cycle = self._latest.cycle
         assert cycle is not None, "a pod without its claims passes no filter"
         return cycle
-
-    def _problems(self, cycle: _Cycle) -> Iterator[Outcome]:
-        for claim in cycle.wanted.claims:
-            for request in claim.devices.requests or ():
-                for name, each in _alternatives(request):
-                    if not self._claims.has_class(each.device_class_name):
-                        missing = f"request {name}: device class {each.device_class_name} does not exist"
-                        yield Outcome((missing,), unresolvable=True)
 
     def _found(self, cycle: _Cycle, node: int) -> list[list[Allocated]] | None:
         if node not in cycle.found:
