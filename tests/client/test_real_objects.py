@@ -27,12 +27,13 @@ from restow.client.resources import CONFIG_MAPS, EVENTS, RESOURCES, ApiResource
 from restow.client.transport import Api, always
 from restow.client.watching import Changed, Listed, Removed, WatchEvent, follow
 from restow.kube.objects import Namespace, Node
-from restow.live.reading import CUSTOM
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 
 PODS = RESOURCES["Pod"]
 CLASSES = RESOURCES["PriorityClass"]
+#: Kinds that a control plane alone does not serve.
+UNSERVED = ("NodeMetrics", "PodMetrics", "VerticalPodAutoscaler")
 
 
 @pytest_asyncio.fixture
@@ -80,13 +81,13 @@ async def test_a_list_in_pages(api: Api, many_classes: set[str]) -> None:
     assert len({page.resource_version for page in found}) == 1
 
 
-@pytest.mark.parametrize("kind", sorted(set(RESOURCES) - {"NodeMetrics", "PodMetrics", *CUSTOM}))
+@pytest.mark.parametrize("kind", sorted(set(RESOURCES) - set(UNSERVED)))
 async def test_every_kind_is_where_the_table_says(api: Api, kind: str) -> None:
     assert [page.first async for page in pages(api, RESOURCES[kind])] == [True]
 
 
 async def test_a_kind_that_is_not_served(api: Api) -> None:
-    for kind in ("NodeMetrics", *CUSTOM):
+    for kind in UNSERVED:
         with pytest.raises(NotFound):
             await first(api, RESOURCES[kind])
 
