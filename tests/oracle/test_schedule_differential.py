@@ -17,7 +17,7 @@ import pytest
 from builders import Object, a_list
 from oracle.random_contests import Contest
 from oracle.scheduler_process import Outcome, Rejection, SchedulerProcess, scheduler_binary
-from oracle.scheduling_cases import NAMES, a_scheduling_case
+from oracle.scheduling_cases import DEVICES, NAMES, a_scheduling_case
 from restow.application.clusters import ClusterSource
 from restow.application.feedback import Collected
 from restow.application.scheduling import ScheduleRequest, prepare
@@ -72,9 +72,14 @@ def restow(tmp_path: Path) -> Any:
     return document
 
 
+#: Without devices: of a cycle that breaks off the document has no nodes, and a pod that is taken off its node claims
+#: devices afresh. The scheduler itself is asked about them in ``test_scheduler_differential``.
+SUBJECTS = [name for name in NAMES if name != DEVICES]
+
+
 def a_cluster_of(seed: int) -> list[Object]:
     """A contest for room, or a case of one of the scheduler's subjects in turn."""
-    return Contest(seed).cluster() if seed % 4 == 0 else a_scheduling_case(NAMES[seed % len(NAMES)], seed)
+    return Contest(seed).cluster() if seed % 4 == 0 else a_scheduling_case(SUBJECTS[seed % len(SUBJECTS)], seed)
 
 
 def scores_for(seed: int) -> ScoresFor:
