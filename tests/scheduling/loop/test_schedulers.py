@@ -156,7 +156,11 @@ CONFLICT = node_affinity([node_term(fields=[("metadata.name", "In", "a"), ("meta
             {"preFilter": a_set("DynamicResources")}, " no new claims to deallocate, preemption: 0/1", id="seen"
         ),
         pytest.param({"postFilter": a_set(off=("DynamicResources",))}, " preemption: 0/1", id="not asked"),
-        pytest.param({"preFilter": a_set(off=("DynamicResources",))}, " not found", id="never seen"),
+        pytest.param(
+            {point: a_set(off=("DynamicResources",)) for point in ("preFilter", "filter")},
+            " not found",
+            id="never seen",
+        ),
     ],
 )
 def test_claims_are_not_found_where_the_pod_was_ruled_out_before(points, told):

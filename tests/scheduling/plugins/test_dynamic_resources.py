@@ -12,6 +12,8 @@ from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.decision import Scheduler
+from restow.scheduling.loop.schedulers import Schedulers
+from scheduling.configurations import a_configuration, a_profile, a_set, loaded
 from scheduling.devices.finding import GPU, GPUS, NODES, Finding, claiming, gpus, on
 
 ONE = a_request("r", "gpu")
@@ -167,3 +169,17 @@ def test_pools_follow_the_labels_of_nodes() -> None:
     nodes = asked.state.cluster.nodes
     asked.state.update_node(1, replace(nodes.row(1), labels={"zone": "x"}))
     assert asked.feasible() == ["n2"]
+
+
+def test_a_profile_that_scores_what_it_does_not_filter_breaks_off() -> None:
+    """A pod whose claim is missing has passed no filter, and cannot be scored."""
+    off = a_set(off=("DynamicResources",))
+    text = a_configuration(a_profile(preFilter=off, filter=off))
+    state = ClusterState(
+        a_cluster(*NODES, GPUS, on("n1", *gpus(1)), a_claim("other", exactly(ONE)), naming("p", "none"))
+    )
+    decision = Schedulers(Context.of(state), loaded(text).profiles).decide(0)
+    assert (decision.node, decision.error) == (
+        -1,
+        'running Score plugins: plugin "DynamicResources" failed with: not found',
+    )

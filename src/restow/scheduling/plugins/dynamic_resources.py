@@ -203,7 +203,9 @@ class DynamicResources:
         if self._latest.cycle is None or self._latest.cycle.pod != pod:
             self.prefilter(pod)
         cycle = self._latest.cycle
-        assert cycle is not None, "a pod without its claims passes no filter"
+        if cycle is None:
+            # Scored without having been filtered, which takes a profile that asks for it.
+            raise CycleError(f'running Score plugins: plugin "{NAME}" failed with: not found')
         return cycle
 
     def _found(self, cycle: _Cycle, node: int) -> list[list[Allocated]] | None:
@@ -285,6 +287,7 @@ PLUGIN = SchedulerPlugin(
     make_post_filter=lambda handle, _args: Deallocation(handle),
     args=DynamicResourcesArgs,
     weight=2,
+    dependent=("filter",),
     # Where the queue matters, pods with resource claims are left to others: nothing helps them.
     interests=(),
     not_modelled="extended resources that a DeviceClass serves are those of nodes only",
