@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from restow.kube.objects.cluster_objects import Taint
 from restow.kube.objects.metadata import Int64, NodeSelector, ObjectMeta, WireQuantity
+from restow.kube.objects.pods import Toleration
 
 
 class DeviceAttribute(Struct, frozen=True, gc=False, rename="camel"):
@@ -63,14 +65,6 @@ class CounterConsumption(Struct, frozen=True, gc=False, rename="camel"):
     counters: dict[str, Counter] | None = None
 
 
-class DeviceTaint(Struct, frozen=True, gc=False):
-    """A taint of a device."""
-
-    key: str = ""
-    value: str = ""
-    effect: str = ""
-
-
 class Device(Struct, frozen=True, gc=False, rename="camel"):
     """One device of a slice."""
 
@@ -81,7 +75,7 @@ class Device(Struct, frozen=True, gc=False, rename="camel"):
     node_name: str | None = None
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
-    taints: tuple[DeviceTaint, ...] | None = None
+    taints: tuple[Taint, ...] | None = None
     binds_to_node: bool = False
     binding_conditions: tuple[str, ...] | None = None
     allow_multiple_allocations: bool = False
@@ -136,15 +130,6 @@ class DeviceClass(Struct, frozen=True, gc=False):
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
-class DeviceToleration(Struct, frozen=True, gc=False):
-    """A toleration of taints of devices."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-
-
 class CapacityRequirements(Struct, frozen=True, gc=False):
     """What a request consumes of the capacity of each device."""
 
@@ -160,7 +145,7 @@ class DeviceSubRequest(Struct, frozen=True, gc=False, rename="camel"):
     allocation_mode: str = ""
     count: Int64 = 0
     admin_access: bool = False
-    tolerations: tuple[DeviceToleration, ...] | None = None
+    tolerations: tuple[Toleration, ...] | None = None
     capacity: CapacityRequirements | None = None
 
 

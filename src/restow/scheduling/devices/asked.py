@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from restow.kube.objects import WireQuantity
+from restow.kube.objects import Taint, Toleration, WireQuantity
 from restow.kube.objects.devices import (
     DeviceClaim,
     DeviceClass,
     DeviceConstraint,
     DeviceRequest,
     DeviceSubRequest,
-    DeviceTaint,
-    DeviceToleration,
 )
+from restow.kube.taints import HARD_EFFECTS, tolerates
 from restow.scheduling.devices.capacity import Amounts, has_room
 from restow.scheduling.devices.constraints import Constraint, RequestName, constraint_of
 from restow.scheduling.devices.holdings import Holdings
@@ -28,8 +27,6 @@ from restow.scheduling.framework.extension_points import CycleError
 
 #: A claim gets at most this many devices. Source: AllocationResultsMaxSize, Kubernetes 1.36.
 MOST_DEVICES: Final = 32
-
-_KEEPING_OFF: Final = frozenset({"NoSchedule", "NoExecute"})
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,20 +63,14 @@ class Request:
         """Whether no taint of a device keeps it off."""
         tolerations = self.wire.tolerations or ()
         return all(
-            each.effect not in _KEEPING_OFF or any(_tolerates(toleration, each) for toleration in tolerations)
+            each.effect not in HARD_EFFECTS or any(_tolerates(toleration, each) for toleration in tolerations)
             for each in device.wire.taints or ()
         )
 
 
-def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    """Source: ToleratesTaint, k8s.io/dynamic-resource-allocation 0.36."""
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return toleration.operator in ("", "Equal") and toleration.value == taint.value
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """As with nodes, but for ``Gt`` and ``Lt``. Source: ToleratesTaint, k8s.io/dynamic-resource-allocation 0.36."""
+    return toleration.operator in ("", "Equal", "Exists") and tolerates(toleration, taint)
 
 
 @dataclass(slots=True, frozen=True)
