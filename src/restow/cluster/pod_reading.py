@@ -209,17 +209,16 @@ def claims_of(
 ) -> tuple[PodClaim, ...]:
     """The claims of a pod, with the names of those that were ``made`` of templates; ``to_make`` for those of a next pod."""
     names = {each.name: each.resource_claim_name for each in made}
-    return tuple(
-        [
-            PodClaim(
-                each.name, each.resource_claim_name or names.get(each.name) or "", template, to_make and template != ""
-            )
-            for each in claims
-            # Of a template no claim may be needed; the status says so.
-            if names.get(each.name, "") is not None
-            for template in ("" if each.resource_claim_name else each.resource_claim_template_name or "",)
-        ]
-    )
+    # Of a template no claim may be needed; the status says so.
+    needed = [each for each in claims if names.get(each.name, "") is not None]
+    return tuple([_claim(each, names.get(each.name) or "", to_make=to_make) for each in needed])
+
+
+def _claim(claim: PodResourceClaim, made: str, *, to_make: bool) -> PodClaim:
+    if claim.resource_claim_name:
+        return PodClaim(claim.name, claim.resource_claim_name)
+    template = claim.resource_claim_template_name or ""
+    return PodClaim(claim.name, made, template, to_make and template != "")
 
 
 def _origin(pod: Pod) -> PodOrigin:

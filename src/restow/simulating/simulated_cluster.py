@@ -130,8 +130,8 @@ _KEPT: Final = frozenset(
         "VolumeAttachment",
     )
 )
-#: The kinds that schedulers see besides nodes and pods. Nobody makes claims of devices from templates here, or gives them
-#: devices, so pods that have any are left pending.
+#: The kinds that schedulers see besides nodes and pods. No actor makes claims of devices from templates here, or gives
+#: devices to them, so pods that have any are left pending.
 _OTHERS: Final = tuple(kind for kind in KINDS if kind not in ("Node", "Pod", *DEVICE_KINDS))
 #: After this many changes the state is rebuilt.
 _LONGEST_PAST: Final = 500_000

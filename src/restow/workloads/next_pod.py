@@ -397,7 +397,7 @@ def _pod_level(pod: bytes, own: bytes, new: bytes) -> bytes:
 
 def _to_make(claim: PodClaim) -> PodClaim:
     """A claim of the next pod: that of a template is made for it."""
-    return PodClaim(claim.name, "", claim.template, to_make=True) if claim.template else claim
+    return claim._replace(claim="", to_make=True) if claim.template else claim
 
 
 def _labels_in(raw: Any) -> dict[str, str]:

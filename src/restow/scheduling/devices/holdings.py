@@ -1,6 +1,6 @@
 """Who has which devices: those that are somebody's alone, and what is consumed of those that are shared.
 
-A claim that only looks after a device (``adminAccess``) keeps nobody off it. Source: allocated devices of DynamicResources,
+A claim that only looks after a device (``adminAccess``) leaves it to others. Source: allocated devices of DynamicResources,
 Kubernetes 1.36.
 """
 
@@ -34,7 +34,7 @@ class Holdings:
         return self._owners[device] > 0
 
     def amounts(self, device: DeviceId) -> Amounts | None:
-        """What is consumed of a device that is shared; None if nobody has a share of it."""
+        """What is consumed of a device that is shared; None if no claim has a share of it."""
         return self._consumed[device] if self._shares[device] > 0 else None
 
     def add(self, holdings: Iterable[Holding]) -> None:
