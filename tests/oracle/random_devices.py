@@ -47,7 +47,9 @@ POLICIES = (
     {"default": "5Gi", "validValues": ["5Gi", "10Gi", "40Gi"]},
     {"default": "2Gi", "validRange": {"min": "2Gi", "step": "2Gi"}},
     {"default": "1Gi", "validRange": {"min": "1Gi", "max": "12Gi"}},
+    {"default": "1", "validRange": {"min": "1", "step": "1500m"}},
 )
+AMOUNTS = ("1Gi", "3Gi", "7Gi", "15Gi", "40Gi", "2300m")
 
 
 class _Devices:
@@ -60,8 +62,8 @@ class _Devices:
         self.has_all = not self.has_counters and chance.maybe(0.4)
         self.has_shared = chance.maybe(0.4)
         self.is_sloppy = chance.maybe(0.15)
-        #: Driver, pool, device, node: not given away yet.
-        self.free: list[tuple[str, str, str, str | None]] = []
+        #: Driver, pool, device, node, and whether several claims may have it: not given away yet.
+        self.free: list[tuple[str, str, str, str | None, bool]] = []
 
     def cluster(self) -> list[Object]:
         chance = self.chance
@@ -102,7 +104,7 @@ class _Devices:
             if chance.maybe(0.04):
                 devices[-1]["name"] = f"{short}-0-0"
             for each in devices:
-                self.free.append((driver, pool, each["name"], place.get("node")))
+                self.free.append((driver, pool, each["name"], place.get("node"), "allowMultipleAllocations" in each))
             slices.append(a_slice(f"{chance.choice('abc')}-{pool}-{short}-{at}", devices, **common, **place))
         if counters:
             sets = [
@@ -111,6 +113,8 @@ class _Devices:
                     "counters": {"slots": {"value": str(chance.randint(1, 5))}, "memory": {"value": "40Gi"}},
                 }
             ]
+            if chance.maybe(0.1):
+                sets *= 2
             slices.append(a_slice(f"{pool}-{short}-counters", None, sharedCounters=sets, **common, **place))
         if chance.maybe(0.1):
             old = [self._device(driver, f"{short}-old", counters=False)]
@@ -183,7 +187,7 @@ class _Devices:
             operator = chance.choice((("Exists", {}), ("Equal", {"value": "yes"})))
             more["tolerations"] = [{"key": "broken", "operator": operator[0], **operator[1]}]
         if self.has_shared and chance.maybe(0.5):
-            more["capacity"] = {"requests": {"memory": chance.choice(("1Gi", "3Gi", "7Gi", "15Gi", "40Gi"))}}
+            more["capacity"] = {"requests": {"memory": chance.choice(AMOUNTS)}}
         count = 0 if self.has_all and chance.maybe(0.3) else chance.choice([1, 1, 1, 2, 3])
         # What some devices do not have would be an error of the whole cycle.
         safe = SELECTORS[1:4] + SELECTORS[7:]
@@ -214,10 +218,18 @@ class _Devices:
             here = [each for each in self.free if node is None or each[3] in (None, node)]
             if here:
                 taken = self.chance.choice(here)
-                self.free.remove(taken)
-                node = node or taken[3]
-                driver, pool, device, _ = taken
-                results.append(allocated(requests[0]["name"], device, driver=driver, pool=pool))
+                driver, pool, device, place, is_shared = taken
+                node = node or place
+                more: Object = {}
+                if is_shared:
+                    share = f"{len(self.free)}-{name}-{len(results)}"
+                    more = {
+                        "shareID": share,
+                        "consumedCapacity": {"memory": self.chance.choice(("1Gi", "5Gi", "10Gi"))},
+                    }
+                if not is_shared or self.chance.maybe(0.5):
+                    self.free.remove(taken)
+                results.append(allocated(requests[0]["name"], device, driver=driver, pool=pool, **more))
         node = node or self.chance.choice(nodes)
         for each in results:
             each.update({"adminAccess": True} if self.chance.maybe(0.05) else {})

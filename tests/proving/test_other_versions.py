@@ -7,6 +7,17 @@ from dataclasses import replace
 import pytest
 
 from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
+from builders.devices import (
+    a_claim,
+    a_claim_template,
+    a_device,
+    a_device_class,
+    a_request,
+    a_slice,
+    allocated,
+    exactly,
+    uses,
+)
 from descheduling.harness import a_cluster, a_policy
 from proving.proven import TOLD, codes, moved, read_policy, reasons
 from restow.descheduling.cycle import Cycle
@@ -55,6 +66,52 @@ def test_a_move_for_which_every_node_will_do_stays_certain() -> None:
     policy = a_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 60})
     (eviction,) = planned(UNKNOWN, DUPLICATES[0], policy=policy).record.evictions
     assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
+
+
+GPUS = [
+    a_device_class("gpu"),
+    a_claim_template("one", exactly(a_request("gpu", "gpu"))),
+    *(a_slice(f"gpus-{at}", [a_device("a"), a_device("b")], node=f"n{at}") for at in range(3)),
+    a_claim(
+        "mine", exactly(a_request("gpu", "gpu")), devices=[allocated("gpu", "a", pool="n0")], node="n0", owner="p1"
+    ),
+]
+CLAIMING = a_pod(
+    "p1",
+    node="n0",
+    cpu="1",
+    owner=("ReplicaSet", "web"),
+    created=ago(3600),
+    images=["web:1"],
+    spec={"resourceClaims": [uses("gpu", template="one")]},
+    claims={"gpu": "mine"},
+)
+
+
+@pytest.mark.parametrize(
+    ("minor", "certainty", "says"),
+    [
+        (35, Certainty.LIKELY, "it claims devices, and Kubernetes 1.35 tries pools of them in an order of chance"),
+        (36, Certainty.CERTAIN, ""),
+        (
+            37,
+            Certainty.LIKELY,
+            "it claims devices, and a DeviceTaintRule, which counts in Kubernetes 1.37, is not read",
+        ),
+    ],
+)
+@pytest.mark.parametrize("steering", ["none", "nominate"])
+def test_where_the_devices_of_a_pod_are_open_its_move_is_likely_at_most(
+    minor: int, certainty: Certainty, says: str, steering: str
+) -> None:
+    cycle = planned(minor, DUPLICATES[0], CLAIMING, *GPUS, policy=a_policy("RemoveDuplicates", {}), steering=steering)
+    (eviction,) = cycle.record.evictions
+    assert (moved(cycle), eviction.landing.certainty, eviction.landing.caveat) == (["p1"], certainty, says)
+
+
+def test_where_moves_must_be_certain_a_pod_whose_devices_are_open_stays() -> None:
+    policy = a_policy("RemoveDuplicates", {}, restow={"certainty": "certain"})
+    assert codes(planned(37, DUPLICATES[0], CLAIMING, *GPUS, policy=policy)) == {"p1": "NotCertain"}
 
 
 def test_a_steered_move_does_not_depend_on_scores() -> None:

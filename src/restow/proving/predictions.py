@@ -41,6 +41,7 @@ from restow.descheduling.placement import (
 from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.policies.policy import CertaintySetting
+from restow.scheduling.devices.rules import doubt_of_devices
 from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.minors import not_followed
 from restow.scheduling.framework.verdicts import histogram, reason_counts
@@ -129,12 +130,14 @@ class Caveats:
     groups: MovingGroups | None
     _alignment: Alignment = field(init=False)
     _not_followed: str = field(init=False)
+    _doubt_of_devices: str = field(init=False)
     #: The probability that the policy asks for.
     _least: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._alignment = Alignment(self.cluster)
         self._not_followed = not_followed(self.cluster.server_minor)
+        self._doubt_of_devices = doubt_of_devices(self.cluster)
         self._least = least_probability(self.certainty)
 
     def unsteered(
@@ -150,10 +153,20 @@ class Caveats:
         """The landing, likely at most where another version of the scheduler may choose another node; or a refusal."""
         if not self._not_followed or accepted(suggestion, source, decision.verdicts.feasible, self.vetoes).all():
             return landing
+        return self._likely_at_most(landing, self._not_followed)
+
+    def equipped(self, pod: int, landing: Landing) -> Landing | Reason:
+        """The landing, likely at most where it is open which devices a pod gets for its claims; or a refusal."""
+        pods = self.cluster.pods
+        if not self._doubt_of_devices or not pods.tables.claims[pods.claims[self.replacements.of(pod)]]:
+            return landing
+        return self._likely_at_most(landing, self._doubt_of_devices)
+
+    def _likely_at_most(self, landing: Landing, caveat: str) -> Landing | Reason:
         if self._least > LIKELY:
-            return self._not_certain(self._not_followed)
+            return self._not_certain(caveat)
         certainty = landing.certainty and likely_at_most(landing.certainty)
-        return landing._replace(certainty=certainty, caveat=_joined(landing.caveat, self._not_followed))
+        return landing._replace(certainty=certainty, caveat=_joined(landing.caveat, caveat))
 
     def aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
         """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""

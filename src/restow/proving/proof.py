@@ -277,6 +277,8 @@ class Prover:
             case when:
                 landing = self._prove(ref, suggestion, source, when)
         if isinstance(landing, Landing):
+            landing = self._caveats.equipped(pod, landing)
+        if isinstance(landing, Landing):
             landing = self._caveats.admitted(pod, landing)
         if isinstance(landing, Landing):
             lacking = (

@@ -7,7 +7,17 @@ from dataclasses import replace
 import pytest
 
 from builders import Object, a_node, a_pod
-from builders.devices import a_claim, a_device, a_device_class, a_request, a_slice, allocated, exactly, uses
+from builders.devices import (
+    a_claim,
+    a_device,
+    a_device_class,
+    a_request,
+    a_slice,
+    allocated,
+    exactly,
+    first_available,
+    uses,
+)
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
@@ -151,10 +161,58 @@ class TestWhatIsNotKnown:
         text = self.unknown(served, on("n1", *gpus(1)), a_pod("p", requests={requested: "1"}))
         assert text == f"it requests {requested}, which a DeviceClass serves, and restow does not model that"
 
-    def test_schedulers_of_other_minors(self) -> None:
-        there = [GPUS, on("n1", *gpus(1)), *claiming(ONE)]
-        assert self.unknown(*there, minor=36) == ""
-        assert "Kubernetes 1.36" in self.unknown(*there, minor=37)
+    @pytest.mark.parametrize("minor", [34, 35, 36, 37])
+    def test_schedulers_of_all_minors_are_known(self, minor: int) -> None:
+        assert self.unknown(GPUS, on("n1", *gpus(1)), *claiming(ONE), minor=minor) == ""
+
+    @pytest.mark.parametrize(
+        ("field", "slice", "requests", "constraints"),
+        [
+            ("sharedCounters", on("n1", *gpus(1)), [ONE], None),
+            ("perDeviceNodeSelection", a_slice("s", gpus(1), perDeviceNodeSelection=True), [ONE], None),
+            ("consumesCounters", on("n1", a_device("a", consumesCounters=[{"counterSet": "c"}])), [ONE], None),
+            ("allowMultipleAllocations", on("n1", a_device("a", allowMultipleAllocations=True)), [ONE], None),
+            ("tolerations", on("n1", *gpus(1)), [a_request("r", "gpu", tolerations=[{"operator": "Exists"}])], None),
+            ("capacity", on("n1", *gpus(1)), [a_request("r", "gpu", capacity={"requests": {"memory": "1"}})], None),
+            ("distinctAttribute", on("n1", *gpus(1)), [ONE], [{"distinctAttribute": "gpu.example.com/switch"}]),
+        ],
+    )
+    def test_fields_that_count_with_a_feature_gate_only(
+        self, field: str, slice: Object, requests: list[Object], constraints: list[Object] | None
+    ) -> None:
+        if field == "sharedCounters":
+            slice["spec"][field] = [{"name": "chip", "counters": {}}]
+        objects = [GPUS, slice, on("n2", *gpus(1, switch="a")), *claiming(*requests, constraints=constraints)]
+        assert f"has {field}, which counts only with a feature gate up to 1.35" in self.unknown(*objects, minor=35)
+        assert self.unknown(*objects, minor=36) == ""
+
+    def test_up_to_1_35_alternatives_that_ask_for_all_devices(self) -> None:
+        either = first_available("r", a_request("s0", "gpu", count=9), a_request("s1", "gpu", count=0))
+        objects = [GPUS, on("n1", *gpus(2)), *claiming(either)]
+        assert "asks for all devices" in self.unknown(*objects, minor=35)
+        assert self.unknown(*objects, minor=36) == ""
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            [on("n1", *gpus(1), slices=2)],
+            [on("n1", *gpus(1)), a_slice("new", gpus(1), node="n2", pool="n1", generation=2, slices=2)],
+        ],
+        ids=["incomplete", "outdated"],
+    )
+    def test_in_1_34_pools_that_are_being_updated(self, more: list[Object]) -> None:
+        objects = [GPUS, *more, on("n2", *gpus(1)), *claiming(ONE)]
+        assert "pool gpu.example.com/n1" in self.unknown(*objects, minor=34)
+        assert self.unknown(*objects, minor=35) == ""
+
+    def test_in_1_34_not_all_devices_of_a_pool_that_spans_nodes_are_seen(self) -> None:
+        pool = [a_slice(f"s{node}", gpus(1), node=node, pool="both", slices=2) for node in ("n1", "n2")]
+        cluster = replace(a_cluster(*NODES, GPUS, *pool, *claiming(a_request("r", "gpu", count=0))), server_minor=34)
+        decision = Scheduler(Context.of(ClusterState(cluster))).decide(0)
+        assert (
+            "asks for all devices, but resource pool gpu.example.com/both is currently being updated"
+            in decision.message
+        )
 
     def test_up_to_1_33_claims_are_not_looked_at(self) -> None:
         state = ClusterState(replace(a_cluster(*NODES, *claiming(ONE)), server_minor=33))

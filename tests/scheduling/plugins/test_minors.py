@@ -11,7 +11,17 @@ from dataclasses import replace
 import pytest
 
 from builders import ZONE, Object, a_namespace, a_node, a_pod, a_pv, a_pvc, a_storage_class
-from builders.devices import a_device_class
+from builders.devices import (
+    a_claim,
+    a_device,
+    a_device_class,
+    a_request,
+    a_slice,
+    allocated,
+    exactly,
+    first_available,
+    uses,
+)
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
@@ -90,6 +100,20 @@ KEPT = [
 ]
 SERVED = "example.com/gpu"
 VICTIMLESS = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+GPUS = a_device_class("gpu")
+SHARED: Object = {"allowMultipleAllocations": True}
+TWICE = [{"name": "chip", "counters": {"slots": {"value": "1"}}}] * 2
+LACKS_DEVICES = (
+    "0/1 nodes are available: 1 cannot allocate all claims. {}preemption: 0/1 nodes are available: " + NOT_HELPFUL
+)
+DEVICES_UNKNOWN = "where it goes is unknown: "
+
+
+def wanting(*claims: Object) -> list[Object]:
+    """The classes, and a pod with these claims."""
+    used = [uses(f"d{at}", claim=each["metadata"]["name"]) for at, each in enumerate(claims)]
+    return [GPUS, *claims, a_pod(INCOMING, spec={"resourceClaims": used})]
+
 
 #: The cluster, what is asked of it, and the answers before and since.
 ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] = {
@@ -134,6 +158,112 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
     # 60 % of the processors and 20 % of the memory; 50 % and 10 % before.
     minors.IMPROVED_BALANCE: (BALANCED, scores, [80], [75]),
     # 500 of 1000 MiB, all but the first 23; then 1000 of 1000.
+    minors.INVALID_POOLS_PASSED: (
+        [
+            a_node("n"),
+            a_slice("good", [a_device("a")], node="n"),
+            a_slice("bad", [a_device("a"), a_device("a")], node="n", driver="nic.example.com"),
+            *wanting(a_claim("c", exactly(a_request("r", "gpu")))),
+        ],
+        decided,
+        (
+            [],
+            (
+                f"{DEVICES_UNKNOWN}whether it gets devices beside pool nic.example.com/n, which is incomplete or invalid, is "
+                "chance"
+            ),
+        ),
+        (["n"], ""),
+    ),
+    minors.ALTERNATIVES_SCORED: (
+        [
+            a_node("n1"),
+            a_node("n2"),
+            a_slice("one", [a_device("a")], node="n1"),
+            a_slice("two", [a_device("a"), a_device("b")], node="n2"),
+            *wanting(a_claim("c", first_available("r", a_request("s0", "gpu", count=2), a_request("s1", "gpu")))),
+        ],
+        scores,
+        "SKIP",
+        [87, 100],
+    ),
+    minors.DEVICES_IN_ORDER: (
+        [
+            a_node("n"),
+            a_slice("s", [a_device("a", taints=[{"key": "broken", "effect": "NoSchedule"}])], node="n"),
+            *wanting(a_claim("c", exactly(a_request("r", "gpu")))),
+        ],
+        decided,
+        ([], f"{DEVICES_UNKNOWN}ResourceSlice s has taints, which counts only with a feature gate up to 1.35"),
+        ([], LACKS_DEVICES.format("still not schedulable, ")),
+    ),
+    # Of the devices a, b and a again the last one is compared with b only.
+    minors.DEVICES_GIVEN_BACK: (
+        [
+            a_node("n"),
+            a_slice("s", [a_device(f"d{at}", {"switch": switch}) for at, switch in enumerate("aba")], node="n"),
+            *wanting(
+                a_claim(
+                    "c",
+                    exactly(a_request("r", "gpu", count=3)),
+                    constraints=[{"distinctAttribute": "gpu.example.com/switch"}],
+                )
+            ),
+        ],
+        decided,
+        (["n"], ""),
+        ([], LACKS_DEVICES.format("")),
+    ),
+    # Of two devices of 10 one has 2 left.
+    minors.ALL_BY_WHOLE_CAPACITY: (
+        [
+            a_node("n"),
+            a_slice("s", [a_device(name, None, {"memory": "10"}, **SHARED) for name in "ab"], node="n"),
+            a_claim(
+                "held",
+                exactly(a_request("r", "gpu")),
+                devices=[allocated("r", "a", pool="n", shareID="1", consumedCapacity={"memory": "8"})],
+                reserved_for=("other",),
+            ),
+            *wanting(a_claim("c", exactly(a_request("r", "gpu", count=0, capacity={"requests": {"memory": "5"}})))),
+        ],
+        decided,
+        (["n"], ""),
+        ([], LACKS_DEVICES.format("")),
+    ),
+    minors.COUNTERS_BY_NODE: (
+        [
+            a_node("n1"),
+            a_node("n2"),
+            a_slice("counters", None, node="n1", pool="p", sharedCounters=TWICE),
+            *wanting(a_claim("c", exactly(a_request("r", "gpu")))),
+        ],
+        statuses,
+        {
+            "n1": ("UAU", "invalid resource pools were encountered"),
+            "n2": ("UAU", "invalid resource pools were encountered"),
+        },
+        {"n1": ("UAU", "invalid resource pools were encountered"), "n2": ("UAU", "cannot allocate all claims")},
+    ),
+    minors.SCORED_BY_CLAIM: (
+        [
+            *(a_node(name) for name in ("n1", "n2")),
+            *(a_slice(name, [a_device("a")], node=name) for name in ("n1", "n2")),
+            *wanting(
+                a_claim("had", exactly(a_request("r", "gpu")), devices=[allocated("r", "z", pool="z")]),
+                a_claim("new", exactly(a_request("r", "gpu"))),
+            ),
+        ],
+        decided,
+        (
+            ["n1", "n2"],
+            (
+                'running Score plugins: plugin "DynamicResources" failed with: number of allocations 1 is smaller than number of '
+                "claims"
+            ),
+        ),
+        (["n1", "n2"], ""),
+    ),
     minors.VOLUME_IMAGES: (
         [a_node("n", images=IMAGES), a_pod(INCOMING, images=["a"], volumes=[VOLUME])],
         scores,

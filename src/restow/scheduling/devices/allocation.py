@@ -1,9 +1,10 @@
 """The search for devices: which ones of a node claims would get.
 
 Claim by claim, request by request and device by device the first that fits is taken; where the rest finds none, it is given
-back, and the next one is tried. The first full solution counts. Some things are upstream's own in this version, and
-followed: counters are kept by the name of a pool, whatever its driver; what a device takes of them is not given back where
-its taints or a constraint rule it out; and constraints keep a device in mind that has no room. Source: allocator "incubating", k8s.io/dynamic-resource-allocation 0.36.
+back, and the next one is tried. The first full solution counts. Some things are mistakes of upstream's, and followed
+(``DeviceRules`` says until when): counters are kept by the name of a pool, whatever its driver; what a device takes of them
+is not given back where its taints or a constraint rule it out; constraints keep a device in mind that has no room. Source:
+allocator "incubating", k8s.io/dynamic-resource-allocation 0.34 to 0.37.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def allocate(reach: Reach, claims: Sequence[NamedClaim]) -> list[list[Allocated]
 
     CycleError where no node can be right, since a claim or a class is wrong; UnknownError where the search is too long.
     """
-    search = _Search(reach, [_Claim(constraints_of(each), reach.requests(each)) for each in claims])
+    search = _Search(reach, [_Claim(constraints_of(each, reach.rules), reach.requests(each)) for each in claims])
     try:
         return search.run()
     except RecursionError:
@@ -153,41 +154,61 @@ class _Search:
 
     def _take(self, claim: int, request: Request, device: PooledDevice) -> Callable[[], None] | None:
         """Take a device; returns what gives it back, or None if it cannot be taken."""
-        if not self._may_take(claim, request, device) or not self._meets_constraints(claim, request, device):
+        is_counted = self._is_counted(device)
+        if not self._is_free(claim, request, device) or (is_counted and not self._counters.take(device)):
             return None
-        if not self._reach.has_room(request, device, *self._amounts.get(device.id, ())):
-            # Where all devices are asked for, a share of this one may have been taken since.
+        if not self._is_acceptable(claim, request, device):
+            if is_counted and self._reach.rules.gives_back:
+                self._counters.give_back(device)
             return None
-        amounts = consumed(request.amounts, device.wire) if device.wire.allow_multiple_allocations else None
-        if amounts is None:
-            self._mine[device.id].add(claim)
-        else:
-            self._amounts[device.id].append(amounts)
-        taken = self._claims[claim].taken
-        taken.append(Allocated(request.full_name, device, request.wire.admin_access, amounts))
+        amounts = self._note(claim, request, device)
 
         def give_back() -> None:
-            taken.pop()
-            for each in self._claims[claim].constraints:
-                each.remove(request.name, device)
-            if amounts is not None:
+            self._claims[claim].taken.pop()
+            self._leave_constraints(claim, request, device)
+            if amounts is None:
+                self._mine[device.id].discard(claim)
+            else:
                 self._amounts[device.id].pop()
-                return
-            self._mine[device.id].discard(claim)
-            self._counters.give_back(device)
+            if is_counted and (amounts is None or self._reach.rules.gives_back):
+                self._counters.give_back(device)
 
         return give_back
 
-    def _may_take(self, claim: int, request: Request, device: PooledDevice) -> bool:
-        is_shared, is_admin = device.wire.allow_multiple_allocations, request.wire.admin_access
-        if is_admin and not is_shared and claim in self._mine.get(device.id, ()):
-            return False
-        if not is_admin and self._is_in_use(device.id):
-            return False
+    def _note(self, claim: int, request: Request, device: PooledDevice) -> Amounts | None:
+        """The device is taken; returns what of it, if it is shared."""
+        amounts = None
+        if device.wire.allow_multiple_allocations:
+            amounts = consumed(request.amounts, device.wire)
+            self._amounts[device.id].append(amounts)
+        else:
+            self._mine[device.id].add(claim)
+        self._claims[claim].taken.append(Allocated(request.full_name, device, request.wire.admin_access, amounts))
+        return amounts
+
+    def _is_free(self, claim: int, request: Request, device: PooledDevice) -> bool:
+        if not request.wire.admin_access:
+            return not self._is_in_use(device.id)
+        return device.wire.allow_multiple_allocations or claim not in self._mine.get(device.id, ())
+
+    def _is_counted(self, device: PooledDevice) -> bool:
+        """Whether it takes of its pool's counters: only the first share of a device does."""
         has_shares = bool(self._amounts.get(device.id)) or self._reach.holdings.amounts(device.id) is not None
-        if device.consumes and not (is_shared and has_shares) and not self._counters.take(device):
+        return bool(device.consumes) and not (device.wire.allow_multiple_allocations and has_shares)
+
+    def _is_acceptable(self, claim: int, request: Request, device: PooledDevice) -> bool:
+        if not request.tolerates(device) or not self._meets_constraints(claim, request, device):
             return False
-        return request.tolerates(device)
+        if self._reach.has_room(request, device, *self._amounts.get(device.id, ())):
+            return True
+        # Where all devices are asked for, a share of this one may have been taken since.
+        if self._reach.rules.gives_back:
+            self._leave_constraints(claim, request, device)
+        return False
+
+    def _leave_constraints(self, claim: int, request: Request, device: PooledDevice) -> None:
+        for each in self._claims[claim].constraints:
+            each.remove(request.name, device)
 
     def _meets_constraints(self, claim: int, request: Request, device: PooledDevice) -> bool:
         constraints = self._claims[claim].constraints
@@ -205,18 +226,18 @@ class _Search:
 
 
 class _CountersLeft:
-    """What is left of the counters of pools, by the name of the pool."""
+    """What is left of the counters of pools; up to 1.36 by the name of the pool, whatever its driver."""
 
     def __init__(self, reach: Reach) -> None:
         self._pools: dict[PoolId, Pool] = {pool.id: pool for pool in reach.pools}
-        self._holdings = reach.holdings
-        self._available: dict[str, _Counters] = {}
-        self._consumed: dict[str, _Counters] = defaultdict(lambda: defaultdict(int))
+        self._reach = reach
+        self._available: dict[PoolId, _Counters] = {}
+        self._consumed: dict[PoolId, _Counters] = defaultdict(lambda: defaultdict(int))
 
     def take(self, device: PooledDevice) -> bool:
         """Take what a device consumes, if that is left."""
         available = self._available_in(device)
-        consumed = self._consumed[device.id.pool]
+        consumed = self._consumed[self._key(device)]
         _add(consumed, device, 1)
         if all(amount >= consumed[counter] for counter, amount in available.items()):
             return True
@@ -225,20 +246,29 @@ class _CountersLeft:
 
     def give_back(self, device: PooledDevice) -> None:
         """Give back what a device consumes."""
-        _add(self._consumed[device.id.pool], device, -1)
+        _add(self._consumed[self._key(device)], device, -1)
+
+    def _key(self, device: PooledDevice) -> PoolId:
+        return PoolId(device.id.driver if self._reach.rules.gives_back else "", device.id.pool)
 
     def _available_in(self, device: PooledDevice) -> _Counters:
         """What the devices that others have leave of the counters of a device's pool."""
-        known = self._available.get(device.id.pool)
+        key = self._key(device)
+        known = self._available.get(key)
         if known is None:
             pool = self._pools[PoolId(device.id.driver, device.id.pool)]
             counters = (pool.counters or {}).items()
             known = {(name, counter): amount for name, of_set in counters for counter, amount in of_set.items()}
             for each in pool.counted:
-                if each.consumes and self._holdings.has(each.id):
+                if each.consumes and self._has(each):
                     _add(known, each, -1)
-            self._available[device.id.pool] = known
+            self._available[key] = known
         return known
+
+    def _has(self, device: PooledDevice) -> bool:
+        """Whether somebody has a device; up to 1.36, shares of one do not count here."""
+        holdings = self._reach.holdings
+        return holdings.has(device.id) or (self._reach.rules.gives_back and holdings.amounts(device.id) is not None)
 
 
 def _add(amounts: _Counters, device: PooledDevice, sign: int) -> None:

@@ -22,6 +22,7 @@ from restow.scheduling.devices.capacity import Amounts, has_room
 from restow.scheduling.devices.constraints import Constraint, RequestName, constraint_of
 from restow.scheduling.devices.holdings import Holdings
 from restow.scheduling.devices.pools import Pool, PooledDevice, is_in_reach
+from restow.scheduling.devices.rules import DeviceRules
 from restow.scheduling.devices.selectors import Selectors
 from restow.scheduling.framework.extension_points import CycleError
 
@@ -83,6 +84,7 @@ class Reach:
     classes: Mapping[tuple[str, str], DeviceClass]
     selectors: Selectors
     holdings: Holdings
+    rules: DeviceRules
 
     def is_selectable(self, request: Request, device: PooledDevice) -> bool:
         """Whether a device is what a request and its class select, and chooses this node if it chooses nodes."""
@@ -95,7 +97,15 @@ class Reach:
 
     def has_room(self, request: Request, device: PooledDevice, *mine: Amounts) -> bool:
         """Whether a device has the capacity that a request wants, beside what others have of it and what is taken now."""
-        return has_room(request.amounts, device.wire, self.holdings.amounts(device.id) or {}, *mine)
+        others = self.holdings.amounts(device.id) or {}
+        return has_room(request.amounts, device.wire, others, *mine)
+
+    def _counts_among_all(self, request: Request, device: PooledDevice) -> bool:
+        if not self.is_selectable(request, device):
+            return False
+        if self.rules.all_by_whole_capacity:
+            return has_room(request.amounts, device.wire)
+        return self.has_room(request, device)
 
     def requests(self, claim: NamedClaim) -> list[list[Request]]:
         """The requests of a claim, each with its alternatives; CycleError if the claim can be satisfied nowhere."""
@@ -128,22 +138,21 @@ class Reach:
     def _everything(self, request: Request, place: str) -> list[PooledDevice]:
         found: list[PooledDevice] = []
         for pool in self.pools:
-            if not pool.is_usable:
-                state = "being updated" if pool.is_incomplete else "invalid"
+            is_incomplete = pool.is_incomplete or (pool.is_partial and not self.rules.passes_over_pools)
+            if is_incomplete or pool.is_invalid:
+                state = "being updated" if is_incomplete else "invalid"
                 raise CycleError(f"{place}: asks for all devices, but resource pool {pool.id} is currently {state}")
-            found += [
-                each for each in pool.devices if self.is_selectable(request, each) and self.has_room(request, each)
-            ]
+            found += [each for each in pool.devices if self._counts_among_all(request, each)]
         return found
 
 
-def constraints_of(claim: NamedClaim) -> list[Constraint]:
+def constraints_of(claim: NamedClaim, rules: DeviceRules) -> list[Constraint]:
     """The constraints of a claim, without any device yet; CycleError for one of an unknown kind."""
-    return [_constraint(claim, at, each) for at, each in enumerate(claim.devices.constraints or ())]
+    return [_constraint(claim, at, each, rules) for at, each in enumerate(claim.devices.constraints or ())]
 
 
-def _constraint(claim: NamedClaim, at: int, wire: DeviceConstraint) -> Constraint:
+def _constraint(claim: NamedClaim, at: int, wire: DeviceConstraint, rules: DeviceRules) -> Constraint:
     try:
-        return constraint_of(wire)
+        return constraint_of(wire, remembers_all=rules.gives_back)
     except ValueError as error:
         raise CycleError(f"claim {claim.name}, constraint #{at}: {error}") from error

@@ -25,6 +25,7 @@ from restow.scheduling.devices.allocation import Allocated, allocate
 from restow.scheduling.devices.asked import NamedClaim, Reach
 from restow.scheduling.devices.holdings import Holding, Holdings
 from restow.scheduling.devices.pools import Inventory, Pool, PoolId
+from restow.scheduling.devices.rules import rules_of, unclear_in_claim, unclear_in_slices
 from restow.scheduling.devices.selectors import Selectors
 from restow.scheduling.framework.context import Context, Follower
 from restow.scheduling.framework.extension_points import CycleError, UnknownError
@@ -72,6 +73,7 @@ class Claims:
         self._state = context.state
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
+        self._rules = rules_of(context.state.cluster)
         self._selectors = Selectors()
         self._shapes: dict[int, tuple[DeviceClaim, bytes]] = {}
         #: What claims got here, and the pods for which they did.
@@ -113,11 +115,24 @@ class Claims:
         """
         known = self._found[node]
         if wanted.shape not in known:
-            got = allocate(self._reach(node), wanted.claims)
+            reach = self._reach(node)
+            self._check_version(reach, wanted)
+            got = allocate(reach, wanted.claims)
             if any(each.device.wire.binding_conditions for devices in got or () for each in devices):
                 raise UnknownError(PREPARED_LATE)
             known[wanted.shape] = got
         return known[wanted.shape]
+
+    def _check_version(self, reach: Reach, wanted: Wanted) -> None:
+        """UnknownError where it is not known what this version of the scheduler makes of something."""
+        if not self._rules.in_order:
+            in_claims = (unclear_in_claim(each.devices) for each in wanted.claims)
+            if unclear := next(filter(None, (self._unclear, *in_claims)), ""):
+                raise UnknownError(unclear)
+        if not self._rules.passes_over_pools and (odd := [each.id for each in reach.pools if not each.is_usable]):
+            raise UnknownError(
+                f"whether it gets devices beside pool {odd[0]}, which is incomplete or invalid, is chance"
+            )
 
     def has_invalid_pools(self, node: int) -> bool:
         """Whether a node sees a pool that contradicts itself."""
@@ -149,7 +164,8 @@ class Claims:
         self._claims: Mapping[Any, ResourceClaim] = cluster.kind(CLAIM)
         self._templates: Mapping[Any, ResourceClaimTemplate] = cluster.kind(TEMPLATE)
         self._classes = cluster.kind(CLASS)
-        self._inventory = Inventory(cluster.kind(SLICE).values())
+        self._inventory = Inventory(cluster.kind(SLICE).values(), self._rules)
+        self._unclear = "" if self._rules.in_order else unclear_in_slices(cluster.kind(SLICE).values())
         self._forget_pools()
         self._known: dict[ClaimKey, Allocation | None] = {
             key: in_status(claim.status.allocation) for key, claim in self._claims.items()
@@ -200,7 +216,7 @@ class Claims:
         name, labels = self._nodes.names[node], self._nodes.labels[node]
         if node not in self._pools:
             self._pools[node] = self._inventory.pools(name, labels)
-        return Reach(name, labels, self._pools[node], self._classes, self._selectors, self._holdings)
+        return Reach(name, labels, self._pools[node], self._classes, self._selectors, self._holdings, self._rules)
 
     # What pods have.
     def _note(self, change: NodeChange) -> None:

@@ -1,7 +1,7 @@
 """What the devices of a claim must have in common, and in what they must differ (``constraints``).
 
 A constraint is asked before each device is taken, and told when one is given back. Source: matchAttribute and
-distinctAttribute, k8s.io/dynamic-resource-allocation 0.36.
+distinctAttribute, k8s.io/dynamic-resource-allocation 0.36 and 0.37.
 """
 
 from __future__ import annotations
@@ -53,37 +53,45 @@ class _SameAttribute:
 
 
 class _DistinctAttribute:
-    """No two devices have one value. Upstream remembers one value a request: the last one that was added."""
+    """No two devices have one value. Up to 1.36 one value a request is remembered: the last one that was added."""
 
-    def __init__(self, requests: frozenset[str], attribute: str) -> None:
+    def __init__(self, requests: frozenset[str], attribute: str, *, remembers_all: bool) -> None:
         self._requests = requests
         self._attribute = attribute
-        self._values: dict[str, _Value] = {}
-        self._count = 0
+        self._remembers_all = remembers_all
+        #: With the request of each.
+        self._values: list[tuple[str, _Value]] = []
 
     def add(self, request: RequestName, device: PooledDevice) -> bool:
         if not _concerns(self._requests, request):
             return True
         value = _value_of(device, self._attribute)
-        if value is None or (self._count and (value in self._values.values() or (self._values and not value[0]))):
+        if value is None or any(value == each or not value[0] for _, each in self._values):
             return False
-        self._values[request[0]] = value
-        self._count += 1
+        if not self._remembers_all:
+            self._forget(request)
+        self._values.append((request[0], value))
         return True
 
     def remove(self, request: RequestName, _device: PooledDevice) -> None:
-        if _concerns(self._requests, request):
-            self._values.pop(request[0], None)
-            self._count -= 1
+        if not _concerns(self._requests, request):
+            return
+        if self._remembers_all:
+            self._values.pop()
+        else:
+            self._forget(request)
+
+    def _forget(self, request: RequestName) -> None:
+        self._values = [each for each in self._values if each[0] != request[0]]
 
 
-def constraint_of(wire: DeviceConstraint) -> Constraint:
+def constraint_of(wire: DeviceConstraint, *, remembers_all: bool) -> Constraint:
     """A constraint without any device; ValueError for one of an unknown kind."""
     requests = frozenset(wire.requests or ())
     if wire.match_attribute is not None:
         return _SameAttribute(requests, wire.match_attribute)
     if wire.distinct_attribute is not None:
-        return _DistinctAttribute(requests, wire.distinct_attribute)
+        return _DistinctAttribute(requests, wire.distinct_attribute, remembers_all=remembers_all)
     raise ValueError("empty constraint (unsupported constraint type?)")
 
 

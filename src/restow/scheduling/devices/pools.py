@@ -4,7 +4,7 @@ A driver publishes a pool in slices, and replaces all of them with a higher gene
 which not all slices are there yet gives nothing. Slices count for a node by its name or labels, devices with a choice of
 their own by theirs; what shares counters with a device counts wherever it is. First fit goes through pools by driver and
 name, and through slices by name; pools with devices that are prepared after binding come last. Source: GatherPools,
-k8s.io/dynamic-resource-allocation 0.36.
+k8s.io/dynamic-resource-allocation 0.36 and 0.37.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects.devices import Device, ResourceSlice, ResourceSliceSpec
 from restow.kube.quantity import parse_quantity
+from restow.scheduling.devices.rules import DeviceRules
 from restow.scheduling.framework.extension_points import CycleError
 
 
@@ -63,6 +64,8 @@ class Pool:
 
     id: PoolId
     is_incomplete: bool = False
+    #: Whether slices of it are out of the node's reach.
+    is_partial: bool = False
     is_invalid: bool = False
     #: Those that the node can reach, as far as slices say it, in the order in which they are tried.
     devices: Sequence[PooledDevice] = ()
@@ -79,7 +82,8 @@ class Pool:
 class Inventory:
     """All slices, and what each node can reach of them."""
 
-    def __init__(self, slices: Iterable[ResourceSlice]) -> None:
+    def __init__(self, slices: Iterable[ResourceSlice], rules: DeviceRules) -> None:
+        self._rules = rules
         self._by_pool: dict[PoolId, list[ResourceSlice]] = defaultdict(list)
         self._on_node: dict[str, list[ResourceSlice]] = defaultdict(list)
         self._shared: list[ResourceSlice] = []
@@ -100,7 +104,7 @@ class Inventory:
         """The pools of a node; CycleError if a selector of a slice cannot be read."""
         found: dict[PoolId, list[ResourceSlice]] = {}
         for each in (*self._on_node.get(node, ()), *self._shared):
-            if _is_relevant(each, node, labels):
+            if self._is_relevant(each, node, labels):
                 _add(found, each)
         pools = [pool for which, slices in found.items() if (pool := self._pool(which, slices)) is not None]
         return sorted(pools, key=lambda pool: (_is_prepared_late(pool), pool.id))
@@ -111,7 +115,7 @@ class Inventory:
         everywhere = self._by_pool[id]
         if len(slices) != wanted:
             if any(each.spec.pool.generation > generation for each in everywhere):
-                return None
+                return None if self._rules.passes_over_pools else Pool(id, is_incomplete=True)
             everywhere = [each for each in everywhere if each.spec.pool.generation == generation]
             if len(everywhere) != wanted:
                 return Pool(id, is_incomplete=True)
@@ -124,11 +128,19 @@ class Inventory:
         names = {each.metadata.name for each in slices}
         others = [each for each in everywhere if each.metadata.name not in names]
         counted = [*devices, *(device for each in others for device in self._devices_of(each))]
-        counters = _counters(slices)
+        counters = _counters(everywhere)
         is_unique = max(Tally(each.id for each in devices).values(), default=0) <= 1
         if counters is None or not is_unique or any(_lacks(counters, each.consumes) for each in counted):
             return Pool(id, is_invalid=True)
-        return Pool(id, devices=devices, counted=counted, counters=counters)
+        return Pool(id, is_partial=len(others) > 0, devices=devices, counted=counted, counters=counters)
+
+    def _is_relevant(self, slice: ResourceSlice, node: str, labels: Mapping[str, str]) -> bool:
+        spec = slice.spec
+        if spec.shared_counters and not self._rules.counters_by_node:
+            return True
+        if not spec.per_device_node_selection:
+            return is_in_reach(spec, node, labels)
+        return any(is_in_reach(each, node, labels) for each in spec.devices or ())
 
     def _devices_of(self, slice: ResourceSlice) -> list[PooledDevice]:
         """The devices of a slice; the same objects each time, for what is remembered of them."""
@@ -157,15 +169,6 @@ def is_in_reach(place: ResourceSliceSpec | Device, node: str, labels: Mapping[st
         return NodeSelection.compile(None, place.node_selector).matches(node, labels)
     except ValueError as error:
         raise CycleError(f"gather pool information: {error}") from error
-
-
-def _is_relevant(slice: ResourceSlice, node: str, labels: Mapping[str, str]) -> bool:
-    spec = slice.spec
-    if spec.shared_counters:
-        return True
-    if not spec.per_device_node_selection:
-        return is_in_reach(spec, node, labels)
-    return any(is_in_reach(each, node, labels) for each in spec.devices or ())
 
 
 def _add(pools: dict[PoolId, list[ResourceSlice]], slice: ResourceSlice) -> None:

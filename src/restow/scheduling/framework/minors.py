@@ -33,6 +33,11 @@ CLAIMS_ENABLED: Final = Change(
     "DynamicResources",
     'The plugin is enabled: of a pod that fits nowhere and claims no devices it says "no new claims to deallocate".',
 )
+NAMESPACE_SELECTOR_KEPT: Final = Change(
+    34,
+    "InterPodAffinity",
+    "A namespaceSelector of the incoming pod that only excludes (NotIn, DoesNotExist) means every namespace.",
+)
 TOO_SMALL_NODES: Final = Change(
     34,
     "NodeResourcesFit",
@@ -41,19 +46,22 @@ TOO_SMALL_NODES: Final = Change(
 SHORT_TAINT_REASON: Final = Change(
     34, "TaintToleration", "The reason for a rejected node no longer names the taint that the pod does not tolerate."
 )
-NAMESPACE_SELECTOR_KEPT: Final = Change(
-    34,
-    "InterPodAffinity",
-    "A namespaceSelector of the incoming pod that only excludes (NotIn, DoesNotExist) means every namespace.",
-)
 CLAIM_IN_USE_REASON: Final = Change(
     34, "VolumeRestrictions", "The reason for a ReadWriteOncePod claim that is in use is worded differently."
 )
-IMPROVED_BALANCE: Final = Change(
+INVALID_POOLS_PASSED: Final = Change(
+    35,
+    "DynamicResources",
+    "A pool of devices that contradicts itself is passed over; before, it ended the search, or did not, by chance.",
+)
+ALTERNATIVES_SCORED: Final = Change(
+    35, "DynamicResources", "Nodes that have the earlier of alternative devices (firstAvailable) score higher."
+)
+DEVICES_IN_ORDER: Final = Change(
     36,
-    "NodeResourcesBalancedAllocation",
-    "The score is how much the pod improves the balance of a node, 75 where it changes nothing; before, it was the balance "
-    "of the node with the pod.",
+    "DynamicResources",
+    "Pools and slices are tried by name; before, in an order of chance. Taints, counters, shares and per-device nodes of "
+    "devices count by default.",
 )
 EXTENDED_BY_CLASSES: Final = Change(
     36,
@@ -64,16 +72,41 @@ EXTENDED_BY_CLASSES: Final = Change(
 VOLUME_IMAGES: Final = Change(
     36, "ImageLocality", "Images that are mounted as volumes count for a node that has them; before, they did not."
 )
-VOLUME_IMAGES_DIVIDE: Final = Change(
-    37,
-    "ImageLocality",
-    "Images that are mounted as volumes count in the number of images by which the score is divided, too.",
+IMPROVED_BALANCE: Final = Change(
+    36,
+    "NodeResourcesBalancedAllocation",
+    "The score is how much the pod improves the balance of a node, 75 where it changes nothing; before, it was the balance "
+    "of the node with the pod.",
 )
 PREEMPTION_TOLD: Final = Change(
     37, "DefaultPreemption", "The message of a pod that may preempt others names the node, and how many pods go."
 )
 NO_CLAIMS_UNTOLD: Final = Change(
     37, "DynamicResources", "Of a pod that fits nowhere and claims no devices it says nothing any more."
+)
+DEVICES_GIVEN_BACK: Final = Change(
+    37,
+    "DynamicResources",
+    "A device that is tried and rejected leaves nothing behind in counters and constraints; counters go by driver and "
+    "pool, and distinctAttribute remembers each device.",
+)
+ALL_BY_WHOLE_CAPACITY: Final = Change(
+    37,
+    "DynamicResources",
+    "A request for all devices needs each one whose whole capacity would do; before, those with enough left.",
+)
+COUNTERS_BY_NODE: Final = Change(
+    37, "DynamicResources", "A slice with counters brings its pool to the nodes that it selects; before, to all nodes."
+)
+SCORED_BY_CLAIM: Final = Change(
+    37,
+    "DynamicResources",
+    "A pod of whose claims some have devices already gets a score; before, its cycle broke off with an error.",
+)
+VOLUME_IMAGES_DIVIDE: Final = Change(
+    37,
+    "ImageLocality",
+    "Images that are mounted as volumes count in the number of images by which the score is divided, too.",
 )
 NAMESPACE_SELECTOR_DROPPED: Final = Change(
     37,
@@ -105,11 +138,18 @@ CHANGES: Final = (
     TOO_SMALL_NODES,
     SHORT_TAINT_REASON,
     CLAIM_IN_USE_REASON,
+    INVALID_POOLS_PASSED,
+    ALTERNATIVES_SCORED,
+    DEVICES_IN_ORDER,
     EXTENDED_BY_CLASSES,
     VOLUME_IMAGES,
     IMPROVED_BALANCE,
     PREEMPTION_TOLD,
     NO_CLAIMS_UNTOLD,
+    DEVICES_GIVEN_BACK,
+    ALL_BY_WHOLE_CAPACITY,
+    COUNTERS_BY_NODE,
+    SCORED_BY_CLAIM,
     VOLUME_IMAGES_DIVIDE,
     NAMESPACE_SELECTOR_DROPPED,
     MISSING_DRIVERS,

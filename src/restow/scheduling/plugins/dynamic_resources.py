@@ -35,7 +35,14 @@ from restow.scheduling.framework.extension_points import (
     UnknownError,
     scaled,
 )
-from restow.scheduling.framework.minors import ASSUMED, CLAIMS_ENABLED, EXTENDED_BY_CLASSES, NO_CLAIMS_UNTOLD, holds
+from restow.scheduling.framework.minors import (
+    ALTERNATIVES_SCORED,
+    CLAIMS_ENABLED,
+    EXTENDED_BY_CLASSES,
+    NO_CLAIMS_UNTOLD,
+    SCORED_BY_CLAIM,
+    holds,
+)
 from restow.scheduling.framework.post_filtering import Handle, Preemption
 from restow.scheduling.framework.verdicts import Verdicts
 
@@ -106,6 +113,8 @@ class DynamicResources:
         self._pods = context.state.cluster.pods
         self._nodes = context.state.cluster.nodes
         self._is_enabled = holds(CLAIMS_ENABLED, context.state.cluster)
+        self._scores_alternatives = holds(ALTERNATIVES_SCORED, context.state.cluster)
+        self._scores_by_claim = holds(SCORED_BY_CLAIM, context.state.cluster)
         self._latest = context.shared(_Latest)
 
     @property
@@ -157,7 +166,7 @@ class DynamicResources:
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Prefer nodes that have the earlier of alternatives (``firstAvailable``)."""
-        if not self.applies_to(pod) or len(nodes) == 0:
+        if not self._scores_alternatives or not self.applies_to(pod) or len(nodes) == 0:
             return None
         cycle = self._of(pod)
         if not cycle.wanted.claims or cycle.has_no_choice:
@@ -170,8 +179,6 @@ class DynamicResources:
         served = self._served_to(pod)
         if served:
             return f"it requests {served}, which a DeviceClass serves, and restow does not model that"
-        if self._cluster.server_minor not in (None, ASSUMED):
-            return f"it claims devices, and restow finds them as Kubernetes 1.{ASSUMED} does only"
         lacking = [kind for kind in _NEEDED if not self._cluster.has_list(kind)]
         return f"it claims devices, and objects of kind {lacking[0]} are not known here" if lacking else ""
 
@@ -219,24 +226,34 @@ class DynamicResources:
         return cycle.found[node]
 
     def _score(self, cycle: _Cycle, node: int) -> int:
-        """Upstream pairs claims with what is found by position, also where some claims have devices already."""
         found = self._found(cycle, node)
-        if found is None:
-            return 0
-        score = 0
-        for position, claim in enumerate(cycle.claims):
-            if position >= len(found):
-                raise CycleError(
-                    f'running Score plugins: plugin "{NAME}" failed with: number of allocations {len(found)} is smaller than '
-                    "number of claims"
-                )
-            chosen = {each.request for each in found[position]}
-            for request in claim.named.devices.requests or ():
-                alternatives = enumerate(request.first_available or ())
-                score += sum(
-                    _MOST_ALTERNATIVES - at for at, each in alternatives if f"{request.name}/{each.name}" in chosen
-                )
-        return score
+        return 0 if found is None else sum(map(_worth, cycle.claims, self._chosen(cycle, found)))
+
+    def _chosen(self, cycle: _Cycle, found: list[list[Allocated]]) -> list[set[str]]:
+        """What was chosen for the requests of each claim. CycleError up to 1.36 where some claims have devices already."""
+        chosen = [{each.request for each in devices} for devices in found]
+        if len(found) == len(cycle.claims):
+            return chosen
+        if not self._scores_by_claim:
+            raise CycleError(
+                f'running Score plugins: plugin "{NAME}" failed with: number of allocations {len(found)} is smaller than '
+                "number of claims"
+            )
+        rest = iter(chosen)
+        return [
+            next(rest) if each.allocation is None else {had.request for had in each.allocation.devices}
+            for each in cycle.claims
+        ]
+
+
+def _worth(claim: UsedClaim, chosen: set[str]) -> int:
+    """The score of what a claim gets: the earlier of alternatives, the more."""
+    return sum(
+        _MOST_ALTERNATIVES - at
+        for request in claim.named.devices.requests or ()
+        for at, each in enumerate(request.first_available or ())
+        if f"{request.name}/{each.name}" in chosen
+    )
 
 
 def _alternatives(request: DeviceRequest) -> Iterator[tuple[str, DeviceSubRequest]]:
@@ -256,7 +273,9 @@ class Deallocation:
         cluster = handle.context.state.cluster
         self._is_enabled = holds(CLAIMS_ENABLED, cluster)
         self._latest = handle.context.shared(_Latest)
-        self._without_claims = _NOTHING if holds(NO_CLAIMS_UNTOLD, cluster) else _NO_CLAIMS
+        is_silent = holds(NO_CLAIMS_UNTOLD, cluster)
+        self._without_claims = _NOTHING if is_silent else _NO_CLAIMS
+        self._hopeless = _NOTHING if is_silent else _HOPELESS
 
     def post_filter(self, pod: int, verdicts: Verdicts) -> Preemption:
         """What can be done about the pod's claims."""
@@ -268,7 +287,7 @@ class Deallocation:
         if cycle is None or cycle.pod != pod or not cycle.claims:
             return self._without_claims
         unused = [cycle.claims[each] for each in cycle.unavailable]
-        return _DEALLOCATED if any(not each.is_shared for each in unused) else _HOPELESS
+        return _DEALLOCATED if any(not each.is_shared for each in unused) else self._hopeless
 
     def _is_unseen(self, verdicts: Verdicts) -> bool:
         """Whether another plugin ruled the pod out before this one."""
