@@ -27,6 +27,27 @@ from restow.reporting.schedule_result import ScheduleResult
 TEAM = {"matchLabels": {"team": "a"}}
 
 
+class TestVersion:
+    CLUSTER = (a_node("n", taints=["gpu=yes:NoSchedule"]), a_pod("p"))
+
+    @staticmethod
+    def of(version):
+        node, pod = TestVersion.CLUSTER
+        return msgspec.json.encode(
+            a_list(node | {"status": {**node["status"], "nodeInfo": {"kubeletVersion": version}}}, pod)
+        )
+
+    def test_of_a_dump_it_is_assumed_and_kubelets_of_another_one_are_told(self, restow):
+        ran = restow("schedule", "-f", "-", stdin=self.of("v1.34.2"))
+        assert "1.36 is assumed; its newest kubelet is of 1.34, so --scheduler-version 1.34 may be right" in ran.err
+        assert "untolerated taint(s)" in ran.out
+
+    def test_what_is_asked_for_is_not_assumed(self, restow):
+        ran = restow("schedule", "-f", "-", "--scheduler-version", "1.33", stdin=self.of("v1.34.2"))
+        assert "assumed" not in ran.err
+        assert "untolerated taint {gpu: yes}" in ran.out
+
+
 def contest():
     """Room for one of two small pods; a big one fits nowhere, an important one pushes another out."""
     return [

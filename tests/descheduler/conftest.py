@@ -37,6 +37,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
         seen.given_up.append(before.given_up)
         seen.may_move.append(before.may_move)
         seen.steering.append(steering)
+        seen.minors.append(cluster.server_minor)
         seen.plans.append({ref.plugin: each.plans for ref, each in before.searches.items()})
         seen.moves.append(len(decision.tasks))
         return replace(decision, seconds=0.0)

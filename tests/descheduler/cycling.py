@@ -112,6 +112,8 @@ class Decided:
     may_move: list[frozenset[str] | None] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
     steering: list[SteeringMode] = field(default_factory=list)
+    #: The scheduler's minors.
+    minors: list[int | None] = field(default_factory=list)
     #: In how many plans before each strategy had searched.
     plans: list[dict[str, int]] = field(default_factory=list)
 

@@ -50,6 +50,11 @@ def test_usage_is_asked_for_once_a_cycle_however_often_it_is_decided(decided: De
     assert run.ended() == {"done": 2}
 
 
+def test_the_scheduler_is_of_the_version_that_the_policy_says_or_else_of_the_api_servers(decided: Decided) -> None:
+    Run(a_town(server_minor=37)).perform(rules()).perform(rules(restow={"schedulerVersion": "1.35"}))
+    assert decided.minors == [37, 35]
+
+
 def test_a_second_cycle_finds_nothing_to_do() -> None:
     run = Run(a_town(*crowd("web"))).perform(rules(), times=2)
     assert len(run.asked) == 2

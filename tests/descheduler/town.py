@@ -48,6 +48,8 @@ class Town:
     added: list[str] = field(default_factory=list)
     #: Seconds of samples of usage that are kept, and their distance.
     kept_usage: tuple[int, int] = (0, 0)
+    #: Of the API server.
+    server_minor: int | None = None
     _store: ClusterStore = field(default_factory=ClusterStore)
     _pods: dict[str, Object] = field(default_factory=dict)
     _made: int = 0

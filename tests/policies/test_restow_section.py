@@ -40,6 +40,11 @@ def test_without_a_window_no_history_is_needed() -> None:
     assert usage.reach == 0
 
 
+@pytest.mark.parametrize("version", ["1.35", "v1.35.4", 1.35])
+def test_the_schedulers_version_may_look_like_a_number(version: str | float) -> None:
+    assert read(schedulerVersion=version).scheduler_minor == 35
+
+
 def test_the_defaults() -> None:
     assert read() == RestowSettings()
 
@@ -60,6 +65,11 @@ def test_the_defaults() -> None:
         ),
         ({"steering": "hedge"}, "must be auto or fence or nominate or none or prefer"),
         ({"perWorkload": "half"}, "not 'half'"),
+        (
+            {"schedulerVersion": "1.20"},
+            "restow.schedulerVersion: 1.20 is none of them: restow knows kube-scheduler 1.33 to 1.37",
+        ),
+        ({"schedulerVersion": 2}, "restow.schedulerVersion: 2.0 is none of them"),
         ({"perWorkload": "101%"}, "not '101%'"),
         ({"perWorkload": "9" * 5000 + "%"}, f"not '{'9' * 199}…"),
         (

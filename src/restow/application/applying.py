@@ -252,7 +252,7 @@ class ApplySession:
             # Fails at once if the API server does not answer; the lists would wait for it.
             minor = await check_version(watching, log)
             async with live_cluster(watching, kinds_of(self.order.policy), warn=log.warning) as live:
-                live.server_minor = minor
+                live.server_minor = self.order.policy.restow.scheduler_minor or minor
                 with self.audience.working("reading the live cluster"):
                     await first_lists(live)
                 self.check_cluster(live.snapshot(), _host(api))

@@ -6,7 +6,6 @@ are those of ``--now`` and ``--usage``.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from restow.kube.duration import parse_duration
 from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
-from restow.scheduling.framework.minors import FOLLOWED
+from restow.scheduling.framework.minors import assumed_beside, minor_of
 from restow.scheduling.loop.missing_data import KINDS
 from restow.sources.kubectl import printing
 from restow.sources.reading import STDIN
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from restow.cluster.nodes import Nodes
     from restow.cluster.pods import Pods
     from restow.cluster.snapshot import ClusterSnapshot
-
-
-#: With or without the patch.
-_VERSION: Final = re.compile(r"v?1\.([0-9]{1,3})(?:\.[0-9A-Za-z.+-]+)?")
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,6 +61,8 @@ class LoadedCluster:
     api_server: str | None = None
     #: How it was read.
     source: ClusterSource = ClusterSource()
+    #: A sentence where the scheduler's version is assumed and may be another one; empty otherwise.
+    assumed: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -83,6 +80,12 @@ class LoadedCluster:
         note = f"usage of {counted(found.nodes, 'node')} is from the stored history, last measured at {since} or later"
         note += "; of pods it is estimated: their share of their node's requests" * found.estimated
         return replace(self, cluster=found.cluster, notes=(*self.notes, note))
+
+    def of_version(self, minor: int | None) -> LoadedCluster:
+        """The same with the scheduler's minor that a policy names, unless a ``--scheduler-version`` says otherwise."""
+        if minor is None or self.source.scheduler_version is not None:
+            return self
+        return replace(self, cluster=replace(self.cluster, server_minor=minor), assumed="")
 
     def missing_warning(self, kinds: Collection[str], what: str) -> list[str]:
         """One sentence where ``what`` (moves, answers) depend on kinds that were not read, and what adds them."""
@@ -119,18 +122,17 @@ def read_cluster(where: ClusterSource | LoadedCluster, feedback: Feedback, *, us
 
     with feedback.working("reading the cluster"):
         cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
-    return LoadedCluster(
-        replace(cluster, server_minor=minor), origin_of(where, report.origin()), report.notes(), source=where
-    )
+    origin, assumed = origin_of(where, report.origin()), "" if minor else assumed_beside(report.kubelets)
+    cluster = replace(cluster, server_minor=minor)
+    return LoadedCluster(cluster, origin, report.notes(), source=where, assumed=assumed)
 
 
 def scheduler_minor(version: str) -> int:
-    """The minor of a ``--scheduler-version`` (1.35, v1.35.4); InputError where restow does not know that scheduler."""
-    found = _VERSION.fullmatch(version)
-    if found is None or int(found[1]) not in FOLLOWED:
-        known = f"restow knows kube-scheduler 1.{FOLLOWED[0]} to 1.{FOLLOWED[-1]}"
-        raise InputError(f"--scheduler-version: {excerpt(version)} is none of them: {known}")
-    return int(found[1])
+    """The minor of a ``--scheduler-version``; InputError where restow does not know that scheduler."""
+    try:
+        return minor_of(version)
+    except ValueError as error:
+        raise InputError(f"--scheduler-version: {error}") from error
 
 
 def instant(now: str | None) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from restow.application.clusters import ClusterSource, check_inputs, instant
+from restow.application.clusters import ClusterSource, check_inputs, instant, scheduler_minor
 from restow.application.feedback import Feedback
 from restow.application.policies import read_policy_file, read_scheduler_config
 from restow.application.simulating import dumped_objects
@@ -59,7 +59,10 @@ def drained(request: DrainRequest, feedback: Feedback) -> NodeDrain:
     configuration = read_scheduler_config(request.configuration)
     start = tuple(_start(request.where, feedback))
     _check_node(request, start)
-    scenario = replace(_scenario(request.node), start=start)
+    version = request.where.scheduler_version
+    scenario = replace(
+        _scenario(request.node), start=start, scheduler_minor=None if version is None else scheduler_minor(version)
+    )
     config = ScenarioConfig((configuration.profiles,), read_policy_file(None, Fallbacks()).loaded.policy)
     with feedback.timings.phase("simulate"), feedback.simulating(_PATIENCE * SECOND) as tick:
         run = begin(scenario, config, instant(request.now) // SECOND * SECOND)

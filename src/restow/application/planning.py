@@ -152,6 +152,8 @@ def plan_context(plan_request: PlanRequest, feedback: Feedback) -> PlanContext:
             found = found.with_usage_at(now)
     feedback.warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     policy = asked.of(found.cluster)
+    found = found.of_version(policy.loaded.policy.restow.scheduler_minor)
+    feedback.warn(filter(None, [found.assumed]))
     with feedback.timings.phase("load"):
         found = _with_usage(found, policy.loaded.policy, now, feedback)
     placement = placement_of(plan_request.placement, policy.loaded.policy)

@@ -74,7 +74,7 @@ def prepare(request: ScheduleRequest, feedback: Feedback) -> Scheduling:
     feedback.warn(problem_lines(configuration.warnings))
     with feedback.timings.phase("load"):
         found = read_cluster(request.where, feedback, usage=scores_by_usage(configuration.profiles))
-    feedback.warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
+    feedback.warn([*found.notes, *filter(None, [found.assumed]), *unmeasured_nodes(found, configuration.profiles)])
     with feedback.timings.phase("schedule"), feedback.working("counting"):
         return _prepared(found, configuration, request.pod, now, feedback)
 

@@ -122,6 +122,10 @@ class ClusterStore:
     #: The objects that cannot be read, and why.
     left_out: dict[ObjectKey, str] = field(default_factory=dict, init=False)
 
+    def kubelet_versions(self) -> set[str]:
+        """The versions of the nodes' kubelets, as they write them."""
+        return {each.wire.status.node_info.kubelet_version for each in self._nodes.values()}
+
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         """Take a page of objects of one of ``KINDS``; where one cannot be read, an exception and none of them.
 

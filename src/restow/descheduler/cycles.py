@@ -208,7 +208,12 @@ class Cycles:
                 may_move,
                 searches=self._searches,
             )
-            cluster = replace(self.live.snapshot(), usage=self._usage, usage_changes=self._usage_changes.now())
+            cluster = replace(
+                self.live.snapshot(),
+                usage=self._usage,
+                usage_changes=self._usage_changes.now(),
+                server_minor=rules.policy.restow.scheduler_minor or self.live.server_minor,
+            )
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringMode = SteeringMode.NONE if progress.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)

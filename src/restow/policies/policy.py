@@ -25,6 +25,7 @@ from restow.kube.validation import key_problems
 from restow.policies.arguments import Namespaces as NamespaceNames
 from restow.policies.codes import Certainty, Placement, ReplacementSetting, SteeringSetting
 from restow.policies.schema import ExtensionPoint, decode
+from restow.scheduling.framework.minors import minor_of
 from restow.usage.sources import KUBERNETES_METRICS, PROMETHEUS
 
 _FIVE_MINUTES = 5 * MINUTE
@@ -220,6 +221,13 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     #: None: usage from Prometheus is read as upstream does.
     usage: UsageSettings | None = None
     vetoes: VetoSettings = VetoSettings()
+    #: Of the cluster's kube-scheduler; None: the API server's.
+    scheduler_version: str | float | None = None
+
+    @property
+    def scheduler_minor(self) -> int | None:
+        """The minor of the scheduler that the policy names; ValueError as ``minor_of``."""
+        return None if self.scheduler_version is None else minor_of(self.scheduler_version)
 
     @property
     def may_replace_first(self) -> bool:
@@ -346,6 +354,10 @@ def check_restow(settings: RestowSettings) -> Iterator[Issue]:
         yield Issue(("restow", "certainty"), f"{_PROBABILITY}, not {settings.certainty:g}")
     if share_of(settings.fence_share, 1) is None:
         yield Issue(("restow", "fenceShare"), f"{_SHARE}, not {excerpt(repr(settings.fence_share))}")
+    try:
+        _ = settings.scheduler_minor
+    except ValueError as error:
+        yield Issue(("restow", "schedulerVersion"), str(error))
     if settings.group_label:
         yield from (Issue(("restow", "groupLabel"), each) for each in key_problems(settings.group_label))
     waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))

@@ -140,8 +140,9 @@ _LONGEST_PAST: Final = 500_000
 class SimulatedCluster:
     """The state of a store's objects, kept up to date."""
 
-    def __init__(self, store: Store, longest_past: int = _LONGEST_PAST) -> None:
+    def __init__(self, store: Store, minor: int | None = None, *, longest_past: int = _LONGEST_PAST) -> None:
         self._store = store
+        self._minor = minor
         self._longest_past = longest_past
         #: Changes each time what schedulers keep of the state becomes useless.
         self.epoch = 0
@@ -157,7 +158,8 @@ class SimulatedCluster:
         others: dict[str, dict[Key, Any]] = {kind: {} for kind in _OTHERS}
         for kind, known in others.items():
             known.update((key_of(each), as_read(kind, each)) for each in sorted(self._store.list(kind), key=key_of))
-        self.state = ClusterState(ClusterSnapshot(node_columns(nodes, index, ()), PodStore().columns(index), others))
+        columns = node_columns(nodes, index, ()), PodStore().columns(index)
+        self.state = ClusterState(ClusterSnapshot(*columns, others, server_minor=self._minor))
         self._rows = PodRows(self.state)
         pods = sorted(self._store.list("Pod"), key=key_of)
         self._row_of = {key_of(each): self.state.create(self._rows.of(each)) for each in pods}

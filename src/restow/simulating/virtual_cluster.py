@@ -33,11 +33,11 @@ class VirtualCluster:
     view: SimulatedCluster
 
     @staticmethod
-    def at(now: int, seed: int) -> VirtualCluster:
-        """An empty cluster at a time."""
+    def at(now: int, seed: int, minor: int | None = None) -> VirtualCluster:
+        """An empty cluster at a time, with a minor version."""
         clock, chance = VirtualClock(now), Chance(seed)
         store = Store(clock, chance)
-        return VirtualCluster(clock, chance, store, SimulatedCluster(store))
+        return VirtualCluster(clock, chance, store, SimulatedCluster(store, minor))
 
 
 K = TypeVar("K", bound=Hashable)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +77,8 @@ class LoadReport:
     replaced: int = 0
     #: Pods on nodes that the input does not hold.
     on_unknown_nodes: int = 0
+    #: Versions of the nodes' kubelets.
+    kubelets: Collection[str] = ()
     #: The objects that cannot be read, and why.
     left_out: Mapping[ObjectKey, str] = field(default_factory=dict)
 
@@ -112,6 +114,7 @@ def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster
         cluster, report.replaced = store.snapshot(), store.replaced
         report.left_out = cluster.left_out
     check_complete(cluster.counts(), report)
+    report.kubelets = store.kubelet_versions()
     report.on_unknown_nodes = cluster.pods.on_unknown_nodes()
     return cluster, report
 

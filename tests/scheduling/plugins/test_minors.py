@@ -28,7 +28,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.configuration.registry import IN_TREE
 from restow.scheduling.framework import minors
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.minors import ASSUMED, CHANGES, FOLLOWED, Change, holds, not_followed
+from restow.scheduling.framework.minors import ASSUMED, CHANGES, FOLLOWED, Change, assumed_beside, holds, not_followed
 from restow.scheduling.loop.schedulers import Schedulers, schedule
 from scheduling.plugins.asking import INCOMING, pod_index, scores, statuses
 from scheduling.plugins.volume_world import available, bound, capacity, csi_driver, csi_node, incoming, with_claims
@@ -335,6 +335,21 @@ def test_a_change_holds_from_its_minor_on(change: Change) -> None:
     *_, before, since = ROWS[change]
     assert asked(change, change.since - 1) == before
     assert asked(change, change.since) == since
+
+
+@pytest.mark.parametrize(
+    ("kubelets", "newest"),
+    [
+        (["v1.33.1", "v1.34.2-eks-1234567"], 34),
+        (["v1.37.0+k3s1", ""], 37),
+        (["v1.36.1", "v1.33.0"], None),
+        (["v1.28.3"], None),
+        ([], None),
+    ],
+)
+def test_kubelets_of_another_version_are_told(kubelets: list[str], newest: int | None) -> None:
+    text = assumed_beside(kubelets)
+    assert text.endswith(f"so --scheduler-version 1.{newest} may be right") if newest else text == ""
 
 
 def test_without_a_version_the_assumed_one_holds() -> None:

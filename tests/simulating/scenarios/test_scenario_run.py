@@ -8,6 +8,7 @@ import pytest
 
 from builders import a_node
 from builders.policies import as_yaml, strategy_policy
+from restow.errors import InputError
 from restow.kube.manifests import document_of
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged
@@ -61,6 +62,30 @@ def test_schedulers_side_by_side_take_their_own_pods(tmp_path):
     assert {pod.metadata.name: bool(pod.node) for pod in scene.pods()} == {
         "default-scheduler": True, "batch": True, "nobody": False,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scenario", "policy", "minor"),
+    [
+        (1.33, {}, 33),
+        (None, {"restow": {"schedulerVersion": "1.33"}}, 33),
+        ("1.35", {"restow": {"schedulerVersion": "1.33"}}, 35),
+        (None, {}, None),
+    ],
+)
+def test_the_schedulers_version_is_the_scenarios_or_else_the_policys(tmp_path, scenario, policy, minor):
+    (tmp_path / "policy.yaml").write_bytes(as_yaml(strategy_policy("RemoveDuplicates", **policy)))
+    version = {} if scenario is None else {"schedulerVersion": scenario}
+    scene = Staged(folder=tmp_path, descheduler={"policy": "policy.yaml"}, **version).run(10)
+    assert scene.simulation.view.state.cluster.server_minor == minor
+
+
+@pytest.mark.parametrize("version", ["1.32", "latest", 7])
+def test_a_version_that_is_not_known_is_refused(version):
+    with pytest.raises(
+        InputError, match=r"schedulerVersion: .* is none of them: restow knows kube-scheduler 1.33 to 1.37"
+    ):
+        Staged(schedulerVersion=version)
 
 
 def test_kubelets_take_their_time():

@@ -29,13 +29,20 @@ class ContainerImage(Struct, frozen=True, gc=False, rename="camel"):
     size_bytes: Int64 = 0
 
 
-class NodeStatus(Struct, frozen=True, gc=False):
+class NodeSystemInfo(Struct, frozen=True, gc=False, rename="camel"):
+    """What a kubelet says of itself."""
+
+    kubelet_version: str = ""
+
+
+class NodeStatus(Struct, frozen=True, gc=False, rename="camel"):
     """What decisions read of a node's status."""
 
     allocatable: dict[str, WireQuantity] | None = None
     capacity: dict[str, WireQuantity] | None = None
     conditions: tuple[Condition, ...] | None = None
     images: tuple[ContainerImage, ...] | None = None
+    node_info: NodeSystemInfo = NodeSystemInfo()
 
 
 class Node(Struct, frozen=True, gc=False):

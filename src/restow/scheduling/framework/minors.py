@@ -9,14 +9,21 @@ Source: pkg/scheduler of Kubernetes 1.33.13, 1.34.4, 1.35.4, 1.36.1 and 1.37.2.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from restow.cluster.snapshot import ClusterSnapshot
+from restow.kube.excerpts import excerpt
+
+if TYPE_CHECKING:
+    from restow.cluster.snapshot import ClusterSnapshot
 
 #: The minors whose rules are known.
 FOLLOWED: Final = range(33, 38)
 #: The one whose rules hold where the version is not known.
 ASSUMED: Final = 36
+#: With or without the patch.
+_VERSION: Final = re.compile(r"v?1\.([0-9]{1,3})(?:\.[0-9A-Za-z.+-]+)?")
 
 
 class Change(NamedTuple):
@@ -156,6 +163,30 @@ CHANGES: Final = (
     GATED_NOMINATIONS,
     STORAGE_SCORES,
 )
+
+
+def minor_of(version: str | float) -> int:
+    """The minor of a version (1.35, v1.35.4), which YAML may take for a number; ValueError where it is not followed."""
+    found = _VERSION.fullmatch(str(version))
+    if found is None or int(found[1]) not in FOLLOWED:
+        known = f"restow knows kube-scheduler 1.{FOLLOWED[0]} to 1.{FOLLOWED[-1]}"
+        raise ValueError(f"{excerpt(version)} is none of them: {known}")
+    return int(found[1])
+
+
+def assumed_beside(kubelets: Iterable[str]) -> str:
+    """That a version is assumed, where kubelets show that it may be another one: a sentence for people, or nothing.
+
+    A kubelet is never newer than its API server.
+    """
+    minors = [int(found[1]) for each in kubelets if (found := _VERSION.fullmatch(each))]
+    newest = max(minors, default=ASSUMED)
+    if newest == ASSUMED or newest not in FOLLOWED:
+        return ""
+    return (
+        f"the input does not say of which version the scheduler is: 1.{ASSUMED} is assumed; its newest kubelet is of "
+        f"1.{newest}, so --scheduler-version 1.{newest} may be right"
+    )
 
 
 def holds(change: Change, cluster: ClusterSnapshot) -> bool:

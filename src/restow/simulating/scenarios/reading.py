@@ -31,6 +31,7 @@ from restow.errors import InputError
 from restow.kube.manifests import Manifest
 from restow.kube.objects import Int64
 from restow.kube.timestamps import parse_time
+from restow.scheduling.framework.minors import minor_of
 from restow.simulating.controllers.cluster_autoscaler import ClusterAutoscalerSettings
 from restow.simulating.controllers.horizontal_pod_autoscalers import AutoscalerSettings
 from restow.simulating.kubelets import KubeletSettings
@@ -90,6 +91,7 @@ class WrittenScenario(Struct, frozen=True, rename="camel"):
     arrivals: tuple[WrittenTrace, ...] = ()
     descheduler: Descheduling | None = None
     schedulers: tuple[WrittenScheduler, ...] = ()
+    scheduler_version: str | float | None = None
     kubelets: KubeletSettings = KubeletSettings()
     horizontal_pod_autoscalers: AutoscalerSettings | None = None
     cluster_autoscaler: WrittenClusterAutoscaler | None = None
@@ -156,6 +158,7 @@ class _Reader:
             arrivals=tuple(self._arrivals()),
             descheduling=self._descheduling(),
             schedulers=tuple(self._schedulers()),
+            scheduler_minor=self._scheduler_minor(),
             kubelets=self._kubelets(),
             autoscalers=self._autoscalers(),
             cluster_autoscaler=self._cluster_autoscaler(),
@@ -267,6 +270,13 @@ class _Reader:
         for index, written in enumerate(self.written.schedulers):
             self._use(("schedulers", index, "configuration"), self.folder.scheduler, written.configuration)
             yield written.configuration
+
+    def _scheduler_minor(self) -> int | None:
+        try:
+            return None if self.written.scheduler_version is None else minor_of(self.written.scheduler_version)
+        except ValueError as error:
+            self._refuse(("schedulerVersion",), str(error))
+            return None
 
     def _kubelets(self) -> KubeletSettings:
         for key, duration in structs.asdict(self.written.kubelets).items():

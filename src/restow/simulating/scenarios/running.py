@@ -80,7 +80,8 @@ def config_of(scenario: Scenario, folder: Folder, default: Policy) -> ScenarioCo
 
 def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
     """Start a scenario at a time, in nanoseconds since the epoch."""
-    simulation = VirtualCluster.at(now, scenario.seed)
+    minor = scenario.scheduler_minor or config.policy.restow.scheduler_minor
+    simulation = VirtualCluster.at(now, scenario.seed, minor)
     recorder = RunRecorder()
     observer = RunObserver(simulation, Judge(scenario.expectations), [recorder.observe])
     actors = start_actors(simulation, config.schedulers, scenario.kubelets)

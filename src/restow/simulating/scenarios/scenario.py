@@ -59,6 +59,8 @@ class Scenario:
     descheduling: Descheduling | None
     #: The paths of the configurations of schedulers that run side by side; empty is one with its defaults.
     schedulers: tuple[str, ...]
+    #: Of all of them; None: the policy's, or the one that is assumed.
+    scheduler_minor: int | None
     kubelets: KubeletSettings
     #: The controller of HorizontalPodAutoscalers; None if they have no effect.
     autoscalers: AutoscalerSettings | None
