@@ -22,6 +22,7 @@ from builders import (
     pod_affinity,
 )
 from builders.affinity import pod_term, selector
+from builders.devices import a_claim, a_claim_template, a_device, a_device_class, a_request, a_slice, exactly, uses
 from restow.reporting.schedule_result import ScheduleResult
 
 TEAM = {"matchLabels": {"team": "a"}}
@@ -46,6 +47,17 @@ class TestVersion:
         ran = restow("schedule", "-f", "-", "--scheduler-version", "1.33", stdin=self.of("v1.34.2"))
         assert "assumed" not in ran.err
         assert "untolerated taint {gpu: yes}" in ran.out
+
+
+def test_of_devices_it_says_how_many_are_free_and_how_many_are_wanted(restow):
+    claim = a_claim("c", exactly(a_request("r", "gpu", count=2)))
+    pod = a_pod("p", spec={"resourceClaims": [uses("d", claim="c")]})
+    nodes = [each for name in ("n1", "n2") for each in (a_node(name), a_slice(name, [a_device("a")], node=name))]
+    dump = a_list(*nodes, a_device_class("gpu"), claim, a_claim_template("t"), pod)
+    ran = restow("schedule", "-f", "-", "--pod", "default/p", stdin=msgspec.json.encode(dump))
+    assert (
+        " 2  DynamicResources  cannot allocate all claims\n    n1, n2: 1 of 1 devices of class" in ran.out
+    )
 
 
 def contest():

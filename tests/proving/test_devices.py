@@ -7,6 +7,7 @@ import pytest
 from builders import HOSTNAME, Object, a_node, a_pod, ago
 from builders.devices import a_claim, a_claim_template, a_device, a_device_class, a_request, allocated, exactly, uses
 from descheduling.harness import a_policy
+from explaining.explained import explained
 from proving.proven import TOLD, codes, landings, plans, proven, reasons
 from scheduling.devices.finding import GPUS, gpus, on
 
@@ -67,6 +68,16 @@ def test_a_pod_moves_to_the_node_that_has_a_device_left() -> None:
 def test_no_pod_moves_where_no_node_has_a_device_left() -> None:
     cycle = planned(*nodes(2, 0, 0))
     assert (landings(cycle), codes(cycle)) == ({}, {"t1": "SameNode"})
+
+
+def test_the_explanation_says_how_many_devices_there_are_and_how_many_the_next_pod_wants() -> None:
+    both = a_claim_template("one", exactly(a_request("gpu", "gpu", count=2)))
+    places = explained(a_policy(*DUPLICATES), GPUS, both, a_replica_set(), *PODS, *nodes(2, 1, 0), pod="t1").places
+    assert places is not None
+    assert {name: text for each in places.rejected for name, text in each.details.items() if name != "n0"} == {
+        "n1": "1 of 1 devices of class gpu free, and its claim wants 2",
+        "n2": "no device of class gpu that its claim selects",
+    }
 
 
 def test_the_next_pod_claims_what_the_template_says_and_not_what_the_old_pod_has() -> None:

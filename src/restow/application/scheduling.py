@@ -19,6 +19,7 @@ from restow.errors import InputError, problem_lines
 from restow.plain_text import printable
 from restow.reporting.wording import counted
 from restow.scheduling.configuration.load import SchedulerConfiguration
+from restow.scheduling.devices.claims import Claims
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.waiting_pods import Queue
 from restow.scheduling.loop.decision import SchedulingDecision
@@ -44,12 +45,17 @@ class Scheduling:
 
     found: LoadedCluster
     configuration: SchedulerConfiguration
+    context: Context
     schedulers: Schedulers
     queue: Queue
     #: How many pods the queue holds before the only one that is asked about.
     ahead: int
     #: Nanoseconds since the epoch.
     now: int
+
+    def lacking_devices(self, pod: int, node: int) -> str:
+        """What the claims of a pod lack on a node, a clause for people; empty where that is not a matter of numbers."""
+        return self.context.shared(Claims).lacking(pod, node)
 
     def decisions(self, feedback: Feedback) -> Iterator[SchedulingDecision]:
         """Decide about one pod after the other; then warn of what the answers depend on and the input lacks."""
@@ -86,7 +92,8 @@ def _prepared(
     cluster = found.cluster
     pod = None if name is None else _schedulable(cluster.pods, name)
     state = ClusterState(cluster)
-    schedulers = Schedulers(Context.of(state), configuration.profiles)
+    context = Context.of(state)
+    schedulers = Schedulers(context, configuration.profiles)
     queue, ahead = schedulers.queue(), 0
     if pod is None:
         feedback.warn(_other_schedulers(cluster, schedulers.left_alone()))
@@ -98,7 +105,7 @@ def _prepared(
             ahead = queue.pods.index(pod) if pod in queue.pods else 0
             state.place(pod, PENDING)
             queue = Queue((pod,), {})
-    return Scheduling(found, configuration, schedulers, queue, ahead, now)
+    return Scheduling(found, configuration, context, schedulers, queue, ahead, now)
 
 
 def _schedulable(pods: Pods, name: str) -> int:

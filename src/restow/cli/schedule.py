@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from cyclopts import App, Parameter
@@ -146,7 +147,8 @@ class _Output:
 
         def explain(decision: SchedulingDecision) -> list[list[Text]]:
             could_win = len(asked.schedulers.scheduler_of(decision.pod).odds(decision).nodes)
-            return explanation(cluster, decision, Aside(asked.ahead, could_win), page.width)
+            aside = Aside(asked.ahead, could_win, partial(asked.lacking_devices, decision.pod))
+            return explanation(cluster, decision, aside, page.width)
 
         pages = self._each(explain)
         pages += [gated(cluster, pod, why, page.width) for pod, why in asked.queue.gated.items()]

@@ -51,9 +51,18 @@ from restow.kube.timestamps import format_time
 from restow.policies.codes import Placement, Stage
 from restow.policies.policy import Profile
 from restow.proving.planning import named_move, owner_ref, pod_ref
+from restow.scheduling.devices.claims import Claims
+from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.plugins import node_resources_fit, taint_toleration, volume_binding, volume_zone
+from restow.scheduling.plugins import (
+    dynamic_resources,
+    node_resources_fit,
+    taint_toleration,
+    volume_binding,
+    volume_zone,
+)
 from restow.workloads.groups import Groups, group_kinds
+from restow.workloads.replacements import Replacements
 
 
 def explain_pod(setting: Setting, pod: int) -> PodExplanation:
@@ -196,7 +205,7 @@ def _places(setting: Setting, pod: int, answer: ReplacementAnswer) -> LandingPla
     for node, rejections_by_node in enumerate(answer.rejections_by_node):
         if rejections_by_node:
             grouped[rejections_by_node[0].plugin, rejections_by_node[0].outcome.reasons].append(node)
-    details = _Details(setting.cycle.state, pod, answer)
+    details = _Details(setting, pod, answer)
     return LandingPlaces(
         fitting=tuple(names[node] for node, each in enumerate(answer.rejections_by_node) if not each),
         candidates=tuple(names[node] for node in answer.odds.nodes.tolist()),
@@ -211,12 +220,16 @@ def _places(setting: Setting, pod: int, answer: ReplacementAnswer) -> LandingPla
 class _Details:
     """What restow adds to the scheduler's reasons for rejecting a node."""
 
-    def __init__(self, state: ClusterState, pod: int, answer: ReplacementAnswer) -> None:
+    def __init__(self, setting: Setting, pod: int, answer: ReplacementAnswer) -> None:
+        state = self._state = setting.cycle.state
+        self._now = setting.now
         self._cluster = state.cluster
         self._nodes = state.cluster.nodes
         self._pod = pod
         self._answer = answer
         self._shortfall = Shortfall(state, pod, answer)
+        #: The claims of devices, and the row of the next pod; None until they matter.
+        self._claimed: tuple[Claims, int] | None = None
         self._claims = mounted_claims(state.cluster, pod)
 
     def of(self, nodes: list[int]) -> dict[str, str]:
@@ -229,9 +242,17 @@ class _Details:
             return self._shortfall.text(node)
         if rejection.plugin == taint_toleration.NAME:
             return ", ".join(map(taint_text, untolerated(self._cluster, self._pod, node)))
+        if rejection.plugin == dynamic_resources.NAME:
+            return self._lacking_devices(node)
         if rejection.plugin in {volume_binding.NAME, volume_zone.NAME}:
             return self._far_away(node)
         return ""
+
+    def _lacking_devices(self, node: int) -> str:
+        if self._claimed is None:
+            self._claimed = Claims(Context.of(self._state)), Replacements(self._state, self._now).like(self._pod)
+        claims, following = self._claimed
+        return claims.lacking(following, node)
 
     def _far_away(self, node: int) -> str:
         zone = self._nodes.zone(node)

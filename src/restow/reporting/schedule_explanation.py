@@ -20,10 +20,12 @@ from restow.reporting.schedule_table import margin, reason_text
 from restow.reporting.terminal import GAP, cut_middle, labelled, next_commands, paragraph, total_width
 from restow.reporting.wording import counted
 from restow.scheduling.framework.extension_points import NOT_ASKED
+from restow.scheduling.plugins import dynamic_resources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from restow.cluster.nodes import Nodes
     from restow.cluster.snapshot import ClusterSnapshot
     from restow.scheduler.explanation import LastAttempt, QueueExplanation
     from restow.scheduling.framework.extension_points import Scores
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
+#: How far lines about nodes stand below their rejection.
+_UNDER: Final = 3
 #: The name for a PreFilter result that excludes nodes: no single plugin rejects them.
 _PREFILTER: Final = "PreFilter"
 
@@ -50,6 +54,8 @@ class Aside:
     ahead: int = 0
     #: How many nodes could win, whichever of them kube-scheduler happens to score.
     could_win: int = 0
+    #: What the pod lacks of devices on a node, a clause; empty where that is not a matter of numbers.
+    lacking_devices: Callable[[int], str] = lambda _node: ""
 
 
 def explanation(cluster: ClusterSnapshot, decision: SchedulingDecision, aside: Aside, width: int) -> list[list[Text]]:
@@ -58,7 +64,7 @@ def explanation(cluster: ClusterSnapshot, decision: SchedulingDecision, aside: A
         _pod_line(cluster, decision.pod, aside.ahead, width),
         _answer_lines(cluster, decision, aside, width),
         _preemption_lines(cluster, decision, width),
-        _rejection_lines(cluster, decision.verdicts, width),
+        _rejection_lines(cluster, decision.verdicts, aside, width),
         _next_command(),
     )
     return list(map(list, sections))
@@ -119,7 +125,7 @@ def _preemption_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, wi
         yield from dim_lines(f"it could also preempt on {', '.join(others[:_MOST_CANDIDATES])}{more}", width)
 
 
-def _rejection_lines(cluster: ClusterSnapshot, verdicts: Verdicts, width: int) -> Iterator[Text]:
+def _rejection_lines(cluster: ClusterSnapshot, verdicts: Verdicts, aside: Aside, width: int) -> Iterator[Text]:
     """Yield who rejects how many nodes and why, the most nodes first, and which nodes these are."""
     if verdicts.prefilter is not None:
         yield Text("No node was checked", style="bold")
@@ -133,11 +139,28 @@ def _rejection_lines(cluster: ClusterSnapshot, verdicts: Verdicts, width: int) -
     digits = len(f"{max(map(len, groups.values()), default=0):,}")
     for category, nodes in sorted(groups.items(), key=lambda each: (-len(each[1]), each[1])):
         each, names = verdicts.rejections[category], some([cluster.nodes.names[node] for node in nodes], _MOST_NODES)
-        yield from reason_lines(each.plugin, each.outcome.reasons, f"{len(nodes):>{digits},}{GAP}", names, width)
+        about = list(_device_lines(cluster.nodes, nodes, aside, width)) if each.plugin == dynamic_resources.NAME else []
+        count = f"{len(nodes):>{digits},}{GAP}"
+        yield from reason_lines(each.plugin, each.outcome.reasons, count, "" if about else names, width)
+        yield from about
     if not_asked:
         yield from dim_lines(
             f"{counted(not_asked, 'node')} not checked: the pod is nominated to a node that fits", width
         )
+
+
+def _device_lines(nodes: Nodes, rejected: Sequence[int], aside: Aside, width: int) -> Iterator[Text]:
+    """Yield how many devices there are on nodes, and how many are wanted; nothing where that is not known of any."""
+    alike: dict[str, list[str]] = {}
+    for node in rejected[:_MOST_NODES]:
+        alike.setdefault(aside.lacking_devices(node), []).append(nodes.names[node])
+    if not any(alike):
+        return
+    for clause, names in alike.items():
+        text = f"{', '.join(names)}{': ' * bool(clause)}{clause}"
+        yield from dim_lines(printable(text), width, len(_INDENT) + _UNDER)
+    if len(rejected) > _MOST_NODES:
+        yield from dim_lines(f"and {len(rejected) - _MOST_NODES:,} more", width, len(_INDENT) + _UNDER)
 
 
 def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:

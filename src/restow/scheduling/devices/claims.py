@@ -27,6 +27,7 @@ from restow.scheduling.devices.holdings import Holding, Holdings
 from restow.scheduling.devices.pools import Inventory, Pool, PoolId
 from restow.scheduling.devices.rules import rules_of, unclear_in_claim, unclear_in_slices
 from restow.scheduling.devices.selectors import Selectors
+from restow.scheduling.devices.shortage import shortage
 from restow.scheduling.framework.context import Context, Follower
 from restow.scheduling.framework.extension_points import CycleError, UnknownError
 
@@ -137,6 +138,14 @@ class Claims:
     def has_invalid_pools(self, node: int) -> bool:
         """Whether a node sees a pool that contradicts itself."""
         return any(each.is_invalid for each in self._reach(node).pools)
+
+    def lacking(self, pod: int, node: int) -> str:
+        """What the claims of a pod lack on a node, a clause for people; empty where it is not a matter of numbers."""
+        self.catch_up()
+        try:
+            return shortage(self._reach(node), self.wanted(self.of(pod)).claims)
+        except (NoClaimError, CycleError):
+            return ""
 
     def has_class(self, name: str) -> bool:
         """Whether a device class exists."""

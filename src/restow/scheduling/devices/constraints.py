@@ -41,7 +41,7 @@ class _SameAttribute:
     def add(self, request: RequestName, device: PooledDevice) -> bool:
         if not _concerns(self._requests, request):
             return True
-        value = _value_of(device, self._attribute)
+        value = value_of(device, self._attribute)
         if value is None or (self._count and (value != self._value or not value[0])):
             return False
         self._value = value
@@ -65,7 +65,7 @@ class _DistinctAttribute:
     def add(self, request: RequestName, device: PooledDevice) -> bool:
         if not _concerns(self._requests, request):
             return True
-        value = _value_of(device, self._attribute)
+        value = value_of(device, self._attribute)
         if value is None or any(value == each or not value[0] for _, each in self._values):
             return False
         if not self._remembers_all:
@@ -99,7 +99,7 @@ def _concerns(requests: frozenset[str], request: RequestName) -> bool:
     return not requests or request[0] in requests or (request[1] != "" and "/".join(request) in requests)
 
 
-def _value_of(device: PooledDevice, name: str) -> _Value | None:
+def value_of(device: PooledDevice, name: str) -> _Value | None:
     """The value of an attribute by its full name; those of the driver's own domain need none in the device."""
     attributes = device.wire.attributes or {}
     found = attributes.get(name)
