@@ -55,9 +55,7 @@ def test_of_devices_it_says_how_many_are_free_and_how_many_are_wanted(restow):
     nodes = [each for name in ("n1", "n2") for each in (a_node(name), a_slice(name, [a_device("a")], node=name))]
     dump = a_list(*nodes, a_device_class("gpu"), claim, a_claim_template("t"), pod)
     ran = restow("schedule", "-f", "-", "--pod", "default/p", stdin=msgspec.json.encode(dump))
-    assert (
-        " 2  DynamicResources  cannot allocate all claims\n    n1, n2: 1 of 1 devices of class" in ran.out
-    )
+    assert " 2  DynamicResources  cannot allocate all claims\n    n1, n2: 1 of 1 devices of class" in ran.out
 
 
 def contest():

@@ -22,10 +22,12 @@ from restow.descheduling.node_utilization.usage import PodUsage, Usage
 from restow.descheduling.pod_criteria import elapsed_since
 from restow.descheduling.protections import flagged, of_daemon_sets
 from restow.descheduling.rebalancing.budgets import BudgetLimits
+from restow.descheduling.rebalancing.devices import free_to_move, with_devices
 from restow.descheduling.rebalancing.rules import bound_to_node, classes, services
 from restow.descheduling.rebalancing.spread_rules import spread_rules
 from restow.kube.duration import MINUTE
 from restow.optimizing.problem import Objective, ReassignmentProblem, problem
+from restow.scheduling.devices.supply import DeviceSupply
 
 #: A pod that is younger stays (nanoseconds): it has just been placed, perhaps by the plan before.
 _SETTLED: Final = 10 * MINUTE
@@ -45,7 +47,7 @@ class PlanningModel:
     problem: ReassignmentProblem
     #: The columns of the problem that goals look at, by the name of the resource.
     columns: dict[str, int]
-    #: The resources of the problem's columns; measured usage comes behind them.
+    #: The resources of the problem's columns; kinds of devices and measured usage come behind them.
     resources: tuple[str, ...]
     #: The column that counts pods.
     pods_column: int
@@ -92,6 +94,7 @@ def build(
     chosen: BoolArray,
     resources: Sequence[str],
     measured: MeasuredLoad | None,
+    devices: DeviceSupply | None,
     *,
     budget: int,
     without: str = "",
@@ -100,14 +103,14 @@ def build(
 
     ``chosen`` are the pods that a policy selects, bool[pod]: those that the evictor's filters pass may move. Goals look at
     ``resources``, by requests or by ``measured`` usage; a node of which that is not known is left out, and such a pod
-    stays. At most ``budget`` pods move. ``without`` names a PodDisruptionBudget that is to allow everything.
+    stays. ``devices`` are columns behind the resources, as ``with_devices``. At most ``budget`` pods move. ``without`` names a PodDisruptionBudget that is to allow everything.
     """
     state, nodes = view.state, view.compared if measured is None else measured.known(view.compared)
     machine = np.full(len(view.is_listed) + 2, -1)
     machine[nodes] = np.arange(len(nodes))
     pods = _movable(view, view.pods.where(chosen & (machine[state.node] >= 0)))
     budgets = BudgetLimits(view, without)
-    pods = pods[budgets.free(pods)]
+    pods = pods[budgets.free(pods) & free_to_move(devices, pods)]
     known = np.ones(len(pods), dtype=bool) if measured is None else measured.knows(pods)
     pods = pods[known]
     rows = _rows(view, pods, resources)
@@ -135,6 +138,7 @@ def build(
         limits=budgets.limits(pods),
         skews=spreads.skews,
     )
+    built = with_devices(built, pods, nodes, devices)
     names = [state.cluster.nodes.resources[row] for row in rows]
     columns = {name: names.index(name) for name in resources if name in names}
     bound = _bound(view, staying)
@@ -233,7 +237,7 @@ def _reluctance(view: View, pods: IntArray) -> IntArray:
 def with_waiting(model: PlanningModel, pod: int, vector: IntArray, allowed: BoolArray) -> PlanningModel:
     """The model with a pod that waits as its last process, on a machine that no other process may go to.
 
-    ``vector`` is what it requests, int64[len(model.resources)], and ``allowed`` where it may be, bool[len(model.nodes)].
+    ``vector`` is what it requests, int64[problem.resources], and ``allowed`` where it may be, bool[len(model.nodes)].
     """
     built = model.problem
     nowhere = np.zeros((1, built.resources), np.int64)

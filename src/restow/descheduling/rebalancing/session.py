@@ -21,6 +21,7 @@ from restow.descheduling.plan import GoalResult
 from restow.descheduling.rebalancing import combining
 from restow.descheduling.rebalancing.arguments import MEASURED, RebalanceArgs
 from restow.descheduling.rebalancing.combining import GoalStep
+from restow.descheduling.rebalancing.devices import device_supply
 from restow.descheduling.rebalancing.goal import Goal, SuggestedGoal
 from restow.descheduling.rebalancing.goals import goals
 from restow.descheduling.rebalancing.holding_back import held_back
@@ -43,6 +44,7 @@ from restow.descheduling.rebalancing.solving import (
 from restow.descheduling.rebalancing.suggesting import MoveSuggestions
 from restow.descheduling.rebalancing.waiting import RoomRequest, make_room
 from restow.descheduling.rebalancing.wanted import wanted_pods
+from restow.scheduling.devices.supply import DeviceSupply
 
 #: The decisions on suggestions, and whether one was refused.
 _Asking = Generator[Suggestion | Proposal, Verdict, bool]
@@ -61,6 +63,7 @@ class _Setting:
     view: View
     args: RebalanceArgs
     measured: MeasuredLoad | None
+    devices: DeviceSupply | None
     refusals: Refusals
 
     def model(self, without: str = "") -> PlanningModel:
@@ -68,7 +71,7 @@ class _Setting:
         view, args = self.view, self.args
         budget = len(view.pods) if args.budget is None else max(args.budget - view.moves_made(), 0)
         chosen = view.running_pods(args.namespaces, args.label_selector) & ~self.refusals.stay()
-        model = build(view, chosen, args.resources, self.measured, budget=budget, without=without)
+        model = build(view, chosen, args.resources, self.measured, self.devices, budget=budget, without=without)
         return _with_closed(model, self.refusals.closed)
 
     def value(self, model: PlanningModel, goal: Goal) -> float:
@@ -87,7 +90,9 @@ def suggestions(view: View, args: RebalanceArgs) -> Suggestions:
         yield from make_room(_room_request(view, args, goal))
     else:
         load = _measured_load(view, args)
-        yield from _one_after_another(_Setting(view, args, load, Refusals(view)), combining.steps(wanted))
+        yield from _one_after_another(
+            _Setting(view, args, load, device_supply(view), Refusals(view)), combining.steps(wanted)
+        )
 
 
 def _measured_load(view: View, args: RebalanceArgs) -> MeasuredLoad | None:
@@ -198,8 +203,9 @@ def _room_request(view: View, args: RebalanceArgs, goal: Goal) -> RoomRequest:
     wanted, names = wanted_pods(view, args.pods), view.state.cluster.nodes.resources
     needed = {names[row] for each in wanted for row in np.flatnonzero(each.request).tolist()}
     args = structs.replace(args, resources=(*args.resources, *sorted(needed - set(args.resources))))
-    bare = _Setting(view, args, None, Refusals(view)).model
-    return RoomRequest(view, args, goal, wanted, lambda closed: _with_closed(bare(), closed))
+    devices = device_supply(view)
+    bare = _Setting(view, args, None, devices, Refusals(view)).model
+    return RoomRequest(view, args, goal, wanted, devices, lambda closed: _with_closed(bare(), closed))
 
 
 def _before(setting: _Setting, model: PlanningModel, goal: Goal) -> GoalResult:

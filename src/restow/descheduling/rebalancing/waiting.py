@@ -22,6 +22,7 @@ from restow.descheduling.rebalancing.model import PlanningModel, with_waiting
 from restow.descheduling.rebalancing.solving import Found, Unit, find, in_order
 from restow.descheduling.rebalancing.suggesting import MoveSuggestions
 from restow.descheduling.rebalancing.wanted import WantedPod
+from restow.scheduling.devices.supply import DeviceSupply
 
 #: How often moves are searched for a pod, after others were refused.
 _PATIENCE: Final = 5
@@ -71,6 +72,8 @@ class RoomRequest:
     goal: Goal
     #: The pods that want a place, in the order in which they get one.
     pods: tuple[WantedPod, ...]
+    #: What their claims, and those of others, ask for; None if there are none.
+    devices: DeviceSupply | None
     #: Makes a model in which some pods cannot go to some nodes.
     build: Callable[[dict[int, set[int]]], PlanningModel]
 
@@ -103,7 +106,7 @@ def _make_room_for(
     """Returns whether a pod got room, and how."""
     view, goal, closed = asked.view, asked.goal, dict[int, set[int]]()
     for number in range(_PATIENCE):
-        model = _with_wanted(view, reserved.within(asked.build(closed)), wanted)
+        model = _with_wanted(asked, reserved.within(asked.build(closed)), wanted)
         target = _fitting(model)
         if target >= 0:
             reserved.take(int(model.nodes[target]), model.problem.usage[-1])
@@ -124,9 +127,11 @@ def _make_room_for(
     return _Room.NONE
 
 
-def _with_wanted(view: View, model: PlanningModel, wanted: WantedPod) -> PlanningModel:
-    names = view.state.cluster.nodes.resources
+def _with_wanted(asked: RoomRequest, model: PlanningModel, wanted: WantedPod) -> PlanningModel:
+    names = asked.view.state.cluster.nodes.resources
     vector = wanted.request[[names.index(name) for name in model.resources]]
+    if asked.devices is not None:
+        vector = np.append(vector, np.array(asked.devices.wanted(wanted.pod), dtype=np.int64))
     return with_waiting(model, wanted.pod, vector, wanted.allowed)
 
 

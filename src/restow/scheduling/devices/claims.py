@@ -51,6 +51,8 @@ class UsedClaim:
     named: NamedClaim
     #: None while it has no devices.
     allocation: Allocation | None
+    #: Whether it ends with the pod.
+    is_own: bool
     #: Whether another pod may use it.
     is_shared: bool = False
 
@@ -116,7 +118,7 @@ class Claims:
         """
         known = self._found[node]
         if wanted.shape not in known:
-            reach = self._reach(node)
+            reach = self.reach(node)
             self._check_version(reach, wanted)
             got = allocate(reach, wanted.claims)
             if any(each.device.wire.binding_conditions for devices in got or () for each in devices):
@@ -137,13 +139,13 @@ class Claims:
 
     def has_invalid_pools(self, node: int) -> bool:
         """Whether a node sees a pool that contradicts itself."""
-        return any(each.is_invalid for each in self._reach(node).pools)
+        return any(each.is_invalid for each in self.reach(node).pools)
 
     def lacking(self, pod: int, node: int) -> str:
         """What the claims of a pod lack on a node, a clause for people; empty where it is not a matter of numbers."""
         self.catch_up()
         try:
-            return shortage(self._reach(node), self.wanted(self.of(pod)).claims)
+            return shortage(self.reach(node), self.wanted(self.of(pod)).claims)
         except (NoClaimError, CycleError):
             return ""
 
@@ -188,9 +190,11 @@ class Claims:
             self._holdings.add(each.holdings)
 
     def _place_all(self) -> None:
-        """Give devices to the pods that are on nodes, and have none yet."""
+        """Give devices to the pods that are on nodes, and have none yet; those of pods that have left already are free."""
         self._follow.skip()
         pods, state = self._pods, self._state
+        for pod in pods.where(~state.exists).tolist():
+            self._end_own(pod)
         for pod in pods.where(state.holds_resources() & (state.node >= 0)).tolist():
             if self._named(pod):
                 self._come(pod, int(state.node[pod]), undone=False)
@@ -221,7 +225,8 @@ class Claims:
             elif name in self._nodes.index:
                 self._found.pop(self._nodes.index[name], None)
 
-    def _reach(self, node: int) -> Reach:
+    def reach(self, node: int) -> Reach:
+        """What a node reaches, on the state that was noted last."""
         name, labels = self._nodes.names[node], self._nodes.labels[node]
         if node not in self._pools:
             self._pools[node] = self._inventory.pools(name, labels)
@@ -257,12 +262,16 @@ class Claims:
         ended = {key: self._got.pop(key) for key in got if undone or key[0] == pod or key in self._own(pod)}
         for allocation in ended.values():
             self._release(allocation.holdings)
-        for key in self._own(pod):
-            if self._known.get(key) is not None and key not in self._ended:
-                self._ended.add(key)
-                self._release(_holdings(self._known[key]))
+        self._end_own(pod)
         if not undone:
             self._given_up[pod].append((got, ended))
+
+    def _end_own(self, pod: int) -> None:
+        """The pod's own claims of the input end with it."""
+        for key in self._own(pod) - self._ended:
+            if self._known.get(key) is not None:
+                self._ended.add(key)
+                self._release(_holdings(self._known[key]))
 
     def _give(self, allocations: _Allocations) -> None:
         self._got |= allocations
@@ -307,7 +316,7 @@ class Claims:
         if template is None:
             raise NoClaimError(f'resourceclaimtemplate "{claim.template}" not found')
         named = NamedClaim(f"{self._pods.full_name(pod)}-{claim.name}", template.spec.spec.devices)
-        return UsedClaim(key, named, self._got.get(key))
+        return UsedClaim(key, named, self._got.get(key), is_own=True)
 
     def _existing(self, pod: int, claim: PodClaim) -> UsedClaim:
         full_name, key = self._pods.full_name(pod), (self._namespace(pod), claim.claim)
@@ -324,7 +333,7 @@ class Claims:
         ):
             raise NoClaimError(f"ResourceClaim {'/'.join(key)} was not created for Pod {full_name} (Pod is not owner)")
         named = NamedClaim("/".join(key), found.spec.devices)
-        return UsedClaim(key, named, self._has(key), bool(self._reserved[key] - {uid}))
+        return UsedClaim(key, named, self._has(key), claim.template != "", bool(self._reserved[key] - {uid}))
 
     def _has(self, key: ClaimKey) -> Allocation | None:
         known = None if key in self._ended else self._known.get(key)
