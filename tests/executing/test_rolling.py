@@ -109,6 +109,28 @@ async def test_undone_the_template_is_as_before_if_nobody_else_has_changed_it(
     assert undone == back | {"path": "/spec/template/metadata/annotations/restow.dev~1rollout"}
 
 
+async def test_a_rollout_whose_new_pod_is_available_is_not_undone() -> None:
+    """Its controller takes the old pod away at that moment, and by its old counts it would take the new one, too."""
+    said: list[str] = []
+    available = a_set("new", "uid-web-0") | {"status": {"availableReplicas": 1}}
+    async with a_server() as server, rolling(server, said) as rollouts:
+        await rollouts.begin(a_move())
+        server._answers["GET", SETS][:] = [an_answer({"items": [available]})]
+        await rollouts.undo(a_move(), None)
+    assert len(patches(server)) == 1
+    assert said == [
+        "Deployment default/shop is rolled out, although the move is given up: its new pod is available already"
+    ]
+
+
+async def test_where_replica_sets_cannot_be_read_it_is_undone() -> None:
+    async with a_server() as server, rolling(server) as rollouts:
+        await rollouts.begin(a_move())
+        server._answers["GET", SETS][:] = [a_status(403, "Forbidden", "no")]
+        await rollouts.undo(a_move(), None)
+    assert len(patches(server)) == 2
+
+
 async def test_a_rollout_that_cannot_be_undone_is_told() -> None:
     said: list[str] = []
     async with a_server() as server, rolling(server, said) as rollouts:

@@ -8,7 +8,7 @@ which it has from its template, and not by its owner.
 
 Every pod of the workload is made anew, and the plan has proven one place. So only Deployments with one replica are rolled
 out. If the new pod lands elsewhere or does not become ready, the template gets its old annotation back, and the ReplicaSet
-of before, whose pod is still there, is the current one again. A rollout that nobody watches any more goes forwards by
+of before, whose pod is still there, is the current one again; unless the new pod is available by then. A rollout that nobody watches any more goes forwards by
 itself: nothing is left to end.
 Source: the Deployment controller, rolling updates and ``ResolveFenceposts``, Kubernetes 1.36.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -121,14 +121,19 @@ class Rolling:
         """The ReplicaSet of the changed template; SurgeRefusedError if it does not come."""
         deadline = elapsed() + _NEW
         while elapsed() < deadline:
-            found = await read(self.api, RESOURCES["ReplicaSet"], rollout.namespace, "")
-            for each in found.get("items") or ():
-                if _annotations(each).get(ANNOTATION) == rollout.mark and _is_of(each, rollout.uid):
-                    return OwnerReference(
-                        "ReplicaSet", each["metadata"]["name"], each["metadata"]["uid"], controller=True
-                    )
+            if (found := await self._replica_set(rollout)) is not None:
+                return OwnerReference(
+                    "ReplicaSet", found["metadata"]["name"], found["metadata"]["uid"], controller=True
+                )
             await asyncio.sleep(_PAUSE)
         raise SurgeRefusedError(f"{rollout} has made no ReplicaSet of its new template within {_NEW:.0f} s")
+
+    async def _replica_set(self, rollout: _Rollout) -> Mapping[str, Any] | None:
+        """The ReplicaSet of the changed template, if it is there; SurgeRefusedError and ClientError as ``read``."""
+        found = await read(self.api, RESOURCES["ReplicaSet"], rollout.namespace, "")
+        items: Iterable[Mapping[str, Any]] = found.get("items") or ()
+        marked = (each for each in items if _annotations(each).get(ANNOTATION) == rollout.mark)
+        return next((each for each in marked if _is_of(each, rollout.uid)), None)
 
     async def taken_back(self, task: Task) -> str:
         """Look now and then whether somebody else has changed the template or paused the rollout."""
@@ -153,9 +158,13 @@ class Rolling:
         return None
 
     async def undo(self, task: Task, _pod: PodNow | None) -> None:
-        """Give the template its annotation back, so that the new pod goes; what somebody else has written stays."""
+        """Give the template its annotation back, so that the new pod goes; what somebody else has written stays.
+
+        Not where the new pod is available already: the controller takes the old one away then, and would take the new one,
+        too, by the counts that it has at that moment.
+        """
         rollout = self._open.pop(task.number, None)
-        if rollout is None:
+        if rollout is None or await self._is_through(rollout):
             return
         test = {"op": "test", "path": _TEMPLATE, "value": rollout.template}
         back = {"op": "remove", "path": _PATH}
@@ -170,6 +179,17 @@ class Rolling:
         except ClientError as error:
             if not objects.is_outdated(error):
                 self.warn(f"{rollout} is rolled out, although the move is given up: {error}")
+
+    async def _is_through(self, rollout: _Rollout) -> bool:
+        """Whether the new pod is available; if that cannot be read, it is not."""
+        try:
+            found = await self._replica_set(rollout)
+        except (SurgeRefusedError, ClientError):
+            return False
+        if found is None or not (found.get("status") or {}).get("availableReplicas"):
+            return False
+        self.warn(f"{rollout} is rolled out, although the move is given up: its new pod is available already")
+        return True
 
     async def clean(self) -> None:
         """Nothing is left: the controller ends a rollout by itself."""
