@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from builders import ZONE, a_node, a_pod, node_term
+from builders import ZONE, a_container, a_node, a_pod, node_term
 from builders.devices import (
     a_claim,
     a_device,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 GPU, NIC = DRIVERS = ("gpu.example.com", "nic.example.com")
 ZONES = ("x", "y")
 SWITCHES = ("s0", "s1")
+GPU_RESOURCE, NIC_RESOURCE = "example.com/gpu", "example.com/nic"
 MODELS = ("a100", "h100", "t4")
 CLASSES = {
     "any": (),
@@ -70,10 +71,21 @@ class _Devices:
         nodes = [f"n{at}" for at in range(chance.randint(2, 5))]
         made = [a_node(name, labels={ZONE: chance.choice(ZONES), "kubernetes.io/hostname": name}) for name in nodes]
         slices = [each for node in nodes for each in self._on_node(node)] + self._everywhere(nodes)
-        classes = [a_device_class(name, *expressions) for name, expressions in CLASSES.items()]
+        classes = [a_device_class(name, *expressions) for name, expressions in sorted(CLASSES.items())]
+        served = chance.maybe(0.3)
+        if served:
+            for each in classes:
+                if each["metadata"]["name"] in ("gpu", "fast", "nic") and chance.maybe(0.5):
+                    each["spec"]["extendedResourceName"] = chance.choice((GPU_RESOURCE, NIC_RESOURCE))
+            if chance.maybe(0.2):
+                for each in made:
+                    each["status"]["allocatable"][GPU_RESOURCE] = "0"
         claims = [self._claim(f"c{at}") for at in range(chance.randint(1, 4))]
         pods = [each for at in range(chance.randint(0, 3)) for each in self._running(f"u{at}", nodes)]
         pods += [each for at in range(chance.randint(1, 4)) for each in self._waiting(f"w{at}", claims)]
+        if served:
+            pods += [each for at in range(chance.randint(0, 2)) for each in self._served(f"v{at}", nodes)]
+            pods += [self._requesting(f"x{at}") for at in range(chance.randint(1, 3))]
         for at, each in enumerate((*slices, *classes)):
             each["metadata"]["resourceVersion"] = str(at + 1)
         if not slices:
@@ -242,6 +254,28 @@ class _Devices:
         claim, node = self._allocated(f"{name}-own", nodes, (name,), owner=name)
         spec = {"resourceClaims": [uses("own", template="t")]}
         return [claim, a_pod(name, node=node, cpu="1m", spec=spec, claims={"own": f"{name}-own"})]
+
+    def _served(self, name: str, nodes: list[str]) -> list[Object]:
+        """A running pod that requests an extended resource, and the claim that the scheduler has made for it."""
+        claim, node = self._allocated(f"{name}-extended-resources-abcde", nodes, (name,), owner=name)
+        claim["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+        return [claim, a_pod(name, node=node, cpu="1m", requests={GPU_RESOURCE: "1"})]
+
+    def _requesting(self, name: str) -> Object:
+        """A waiting pod that requests extended resources in some of its containers."""
+        chance = self.chance
+        resources = (GPU_RESOURCE, NIC_RESOURCE, "deviceclass.resource.kubernetes.io/nic")
+
+        def some(**more: str) -> Object:
+            amounts = {each: str(chance.randint(0, 2)) for each in resources if chance.maybe(0.4)}
+            return a_container(chance.choice("abc"), requests={"cpu": "1m", **amounts}, **more)  # type: ignore[arg-type]
+
+        first = a_container("first", requests={chance.choice(resources): str(chance.randint(1, 2))})
+        init = [
+            some(**({"restart_policy": "Always"} if chance.maybe(0.5) else {}))
+            for _ in range(chance.choice([0, 0, 1, 2]))
+        ]
+        return a_pod(name, containers=[first, *(some() for _ in range(chance.choice([0, 0, 1])))], init_containers=init)
 
     def _waiting(self, name: str, claims: list[Object]) -> list[Object]:
         chance, made = self.chance, []

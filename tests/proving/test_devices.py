@@ -14,6 +14,7 @@ from scheduling.devices.finding import GPUS, gpus, on
 TRAIN = {"app": "train"}
 ONE = exactly(a_request("gpu", "gpu"))
 DUPLICATES = ("RemoveDuplicates", {})
+RESOURCE = "example.com/gpu"
 
 
 def a_replica_set(template: str = "one", replicas: int = 2) -> Object:
@@ -119,6 +120,25 @@ def test_a_kind_that_the_input_lacks_leaves_the_move_open(kind: str) -> None:
     without = [each for each in objects if each["kind"] != kind]
     cycle = next(plans(without, a_policy(*DUPLICATES), most=1))
     assert codes(cycle) == {"t1": "Unknown"}
+
+
+def test_a_pod_that_requests_what_a_class_serves_moves_to_a_node_with_devices() -> None:
+    """Its claim was made by the scheduler; no node lists the resource."""
+    served = a_device_class("gpu", extendedResourceName=RESOURCE)
+    controller = a_replica_set()
+    template = controller["spec"]["template"]["spec"]
+    del template["resourceClaims"]
+    template["containers"][0]["resources"]["requests"] |= {RESOURCE: "1"}
+    pods: list[Object] = []
+    for at, name in enumerate(("t0", "t1")):
+        claim, pod = training(name, f"gpu-{at}")
+        claim["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+        del pod["spec"]["resourceClaims"]
+        pod["status"].pop("resourceClaimStatuses")
+        pod["spec"]["containers"][0]["resources"]["requests"] |= {RESOURCE: "1"}
+        pods += [claim, pod]
+    assert landings(proven(*DUPLICATES, served, controller, *pods, *nodes(2, 0, 1))) == {"t1": "n2"}
+    assert landings(proven(*DUPLICATES, served, controller, *pods, *nodes(2, 0, 0))) == {}
 
 
 def test_other_devices_do_not_matter() -> None:

@@ -139,6 +139,23 @@ def test_a_pod_that_names_a_claim_with_devices_stays() -> None:
     assert "own" not in moved(first)
 
 
+def test_what_a_class_serves_counts_as_devices_and_not_as_a_resource_that_no_node_has() -> None:
+    def requesting(name: str, node: str) -> list[Object]:
+        got = [allocated("container-0-request-1", "gpu-0", pool=node)]
+        claim = a_claim(f"{name}-c", exactly(a_request("r", "gpu")), devices=got, node=node, owner=name)
+        claim["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+        owner = ("ReplicaSet", "trainer")
+        return [claim, a_pod(name, node=node, owner=owner, created=ago(3600), requests={"example.com/gpu": "1"})]
+
+    objects = [a_device_class("gpu", extendedResourceName="example.com/gpu")]
+    for name in "abcd":
+        objects += [a_node(name, cpu="8", labels={HOSTNAME: name}), *requesting(f"p{name}", name)]
+        objects.append(a_slice(f"{name}-gpus", [a_device("gpu-0"), a_device("gpu-1")], node=name))
+    (first,) = planned({"goal": "pack"}, *objects, most=1)
+    assert (result(first).before, result(first).after, len(landings(first))) == (4, 2, 2)
+    assert not first.record.refusals
+
+
 class TestSupply:
     @pytest.fixture
     def supply(self) -> DeviceSupply:

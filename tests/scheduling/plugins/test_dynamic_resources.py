@@ -155,11 +155,17 @@ class TestWhatIsNotKnown:
         late = a_device("a", bindingConditions=["ready"], bindingFailureConditions=["failed"])
         assert "bindingConditions" in self.unknown(GPUS, on("n1", late), *claiming(ONE))
 
-    @pytest.mark.parametrize("requested", ["example.com/gpu", "deviceclass.resource.kubernetes.io/served"])
-    def test_extended_resources_that_a_class_serves(self, requested: str) -> None:
+    def test_extended_resources_that_a_class_serves_need_claims_to_be_known(self) -> None:
         served = a_device_class("served", extendedResourceName="example.com/gpu")
-        text = self.unknown(served, on("n1", *gpus(1)), a_pod("p", requests={requested: "1"}))
-        assert text == f"it requests {requested}, which a DeviceClass serves, and restow does not model that"
+        text = self.unknown(served, on("n1", *gpus(1)), a_pod("p", requests={"example.com/gpu": "1"}))
+        lacking = "objects of kind ResourceClaim are not known here"
+        assert text == f"it requests example.com/gpu, which a DeviceClass serves, and {lacking}"
+
+    def test_extended_resources_that_nodes_have_and_a_class_serves_on_others(self) -> None:
+        served = a_device_class("served", extendedResourceName="example.com/gpu")
+        node = a_node("n3", extended={"example.com/gpu": "1"})
+        text = self.unknown(node, served, on("n1", *gpus(1)), a_pod("p", requests={"example.com/gpu": "1"}))
+        assert text.endswith("which some nodes have and a DeviceClass serves on others; restow models one or the other")
 
     @pytest.mark.parametrize("minor", [34, 35, 36, 37])
     def test_schedulers_of_all_minors_are_known(self, minor: int) -> None:

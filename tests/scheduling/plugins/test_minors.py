@@ -100,6 +100,7 @@ KEPT = [
 ]
 SERVED = "example.com/gpu"
 VICTIMLESS = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+NOT_PREEMPTED = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 GPUS = a_device_class("gpu")
 SHARED: Object = {"allowMultipleAllocations": True}
 TWICE = [{"name": "chip", "counters": {"slots": {"value": "1"}}}] * 2
@@ -144,16 +145,15 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
     ),
     minors.EXTENDED_BY_CLASSES: (
         [
-            a_node("n", extended={SERVED: "1"}),
+            a_node("n"),
+            a_slice("s", [a_device("a")], node="n"),
+            a_claim("unused", exactly(a_request("r", "gpu"))),
             a_device_class("gpu", extendedResourceName=SERVED),
             a_pod(INCOMING, requests={SERVED: "1"}),
         ],
         decided,
+        ([], f"0/1 nodes are available: 1 Insufficient {SERVED}. no new claims to deallocate, {NOT_PREEMPTED}"),
         (["n"], ""),
-        (
-            [],
-            f"where it goes is unknown: it requests {SERVED}, which a DeviceClass serves, and restow does not model that",
-        ),
     ),
     # 60 % of the processors and 20 % of the memory; 50 % and 10 % before.
     minors.IMPROVED_BALANCE: (BALANCED, scores, [80], [75]),

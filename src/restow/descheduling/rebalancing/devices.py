@@ -19,12 +19,17 @@ from restow.scheduling.framework.context import Context
 
 def device_supply(view: View) -> DeviceSupply | None:
     """The devices of a cluster; None where no pod asks for any."""
-    pods = view.pods
-    has_claims = np.array([len(each) > 0 for each in pods.tables.claims], dtype=bool)
-    asking = view.pods.where(has_claims[pods.claims] & view.state.exists)
-    if len(asking) == 0 or not view.state.cluster.kind(SLICE):
+    if not view.state.cluster.kind(SLICE):
         return None
-    return DeviceSupply(Claims(Context.of(view.state)), asking.tolist())
+    supply = DeviceSupply(Claims(Context.of(view.state)), view.pods.where(view.state.exists).tolist())
+    return supply if supply.kinds else None
+
+
+def counted_as_devices(view: View, supply: DeviceSupply | None) -> IntArray:
+    """The rows of resources for which devices are claimed, and that no node has."""
+    names = () if supply is None else supply.resources
+    rows = (view.state.cluster.nodes.resource(name) for name in names)
+    return np.array([row for row in rows if row is not None], dtype=np.int64)
 
 
 def free_to_move(supply: DeviceSupply | None, pods: IntArray) -> BoolArray:
@@ -38,7 +43,7 @@ def with_devices(
     built: ReassignmentProblem, pods: IntArray, nodes: IntArray, supply: DeviceSupply | None
 ) -> ReassignmentProblem:
     """The problem with a column for each kind of device; ``pods`` are its processes and ``nodes`` its machines."""
-    if supply is None or not supply.kinds:
+    if supply is None:
         return built
     kinds = len(supply.kinds)
     usage = np.array([supply.wanted(pod) for pod in pods.tolist()], dtype=np.int64).reshape(-1, kinds)

@@ -22,7 +22,7 @@ from restow.descheduling.node_utilization.usage import PodUsage, Usage
 from restow.descheduling.pod_criteria import elapsed_since
 from restow.descheduling.protections import flagged, of_daemon_sets
 from restow.descheduling.rebalancing.budgets import BudgetLimits
-from restow.descheduling.rebalancing.devices import free_to_move, with_devices
+from restow.descheduling.rebalancing.devices import counted_as_devices, free_to_move, with_devices
 from restow.descheduling.rebalancing.rules import bound_to_node, classes, services
 from restow.descheduling.rebalancing.spread_rules import spread_rules
 from restow.kube.duration import MINUTE
@@ -113,7 +113,7 @@ def build(
     pods = pods[budgets.free(pods) & free_to_move(devices, pods)]
     known = np.ones(len(pods), dtype=bool) if measured is None else measured.knows(pods)
     pods = pods[known]
-    rows = _rows(view, pods, resources)
+    rows = _rows(view, pods, resources, counted_as_devices(view, devices))
     vectors = _requests(view, pods)[:, rows]
     start = machine[state.node[pods]]
     leaving = _leaving(view, rows, nodes)
@@ -170,14 +170,15 @@ def _movable(view: View, pods: IntArray) -> IntArray:
     return pods[view.passing(pods)]
 
 
-def _rows(view: View, pods: IntArray, resources: Sequence[str]) -> IntArray:
-    """The rows of resources that decide: what pods request, their number, and what goals look at."""
+def _rows(view: View, pods: IntArray, resources: Sequence[str], apart: IntArray) -> IntArray:
+    """The rows of resources that decide: what pods request but for some, their number, and what goals look at."""
     wanted = np.asarray(_requests(view, pods).any(axis=0))
     wanted[PODS] = True
     for name in resources:
         row = view.state.cluster.nodes.resource(name)
         if row is not None:
             wanted[row] = True
+    wanted[apart] = False
     return np.flatnonzero(wanted)
 
 

@@ -52,6 +52,8 @@ class Annotations(Struct, frozen=True, gc=False):
     replacement: str | None = field(default=None, name="restow.dev/replacement")
     #: Whether Karpenter may disrupt a Node.
     do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
+    #: Whether a ResourceClaim was made for the extended resources of a pod.
+    extended_resource_claim: str | None = field(default=None, name="resource.kubernetes.io/extended-resource-claim")
 
 
 class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):

@@ -17,12 +17,14 @@ import msgspec
 
 from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import NodePart
+from restow.cluster.pod_parts import decode_requests
 from restow.cluster.pod_values import PodClaim
 from restow.kube.objects import DEVICE_KINDS
 from restow.kube.objects.devices import DeviceClaim, ResourceClaim, ResourceClaimTemplate
 from restow.scheduling.devices.allocated import Allocation, in_status, on_node
 from restow.scheduling.devices.allocation import Allocated, allocate
 from restow.scheduling.devices.asked import NamedClaim, Reach
+from restow.scheduling.devices.extended_resources import NAME, claim_for, owners_of_claims, serving_classes
 from restow.scheduling.devices.holdings import Holding, Holdings
 from restow.scheduling.devices.pools import Inventory, Pool, PoolId
 from restow.scheduling.devices.rules import rules_of, unclear_in_claim, unclear_in_slices
@@ -74,6 +76,7 @@ class Claims:
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
+        self.cluster = context.state.cluster
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
         self._rules = rules_of(context.state.cluster)
@@ -103,8 +106,22 @@ class Claims:
             self._place_all()
 
     def of(self, pod: int) -> list[UsedClaim]:
-        """The claims of a pod, in the order of its spec; NoClaimError says which one it waits for."""
-        return [self._used(pod, each) for each in self._named(pod)]
+        """The claims of a pod, in the order of its spec, and last the one for its extended resources.
+
+        NoClaimError says which one it waits for.
+        """
+        used = [self._used(pod, each) for each in self._named(pod)]
+        requested = self.served(pod)
+        return [*used, self._for_resources(pod, requested)] if requested else used
+
+    def served(self, pod: int) -> Mapping[str, int]:
+        """What a pod requests of extended resources that a class serves: devices, by name."""
+        key = int(self._pods.resources[pod])
+        known = self._served.get(key)
+        if known is None:
+            requests = self._pods.tables.resources[key].requests
+            known = self._served[key] = {name: requests[name] for name in self._serving if requests.get(name, 0) > 0}
+        return known
 
     def wanted(self, claims: Iterable[UsedClaim]) -> Wanted:
         """What those of some claims ask for that have no devices."""
@@ -165,6 +182,10 @@ class Claims:
         found: tuple[PodClaim, ...] = self._pods.tables.claims[self._pods.claims[pod]]
         return found
 
+    def has_any(self, pod: int) -> bool:
+        """Whether a pod uses claims, or will."""
+        return bool(self._named(pod) or self.served(pod))
+
     def _seen(self) -> tuple[int, ...]:
         return tuple(map(self._state.version, DEVICE_KINDS))
 
@@ -177,6 +198,11 @@ class Claims:
         self._classes = cluster.kind(CLASS)
         self._inventory = Inventory(cluster.kind(SLICE).values(), self._rules)
         self._unclear = "" if self._rules.in_order else unclear_in_slices(cluster.kind(SLICE).values())
+        self._serving = serving_classes(cluster)
+        #: What is requested of them, and the claim for it, by the interned requests.
+        self._served: dict[int, Mapping[str, int]] = {}
+        self._claims_for: dict[int, DeviceClaim] = {}
+        self._made_for = owners_of_claims(self._claims.items())
         self._forget_pools()
         self._known: dict[ClaimKey, Allocation | None] = {
             key: in_status(claim.status.allocation) for key, claim in self._claims.items()
@@ -196,7 +222,7 @@ class Claims:
         for pod in pods.where(~state.exists).tolist():
             self._end_own(pod)
         for pod in pods.where(state.holds_resources() & (state.node >= 0)).tolist():
-            if self._named(pod):
+            if self.has_any(pod):
                 self._come(pod, int(state.node[pod]), undone=False)
 
     def _forget_pools(self) -> None:
@@ -235,7 +261,7 @@ class Claims:
     # What pods have.
     def _note(self, change: NodeChange) -> None:
         pod = change.pod
-        if pod < 0 or not self._named(pod):
+        if pod < 0 or not self.has_any(pod):
             return
         if change.present > 0:
             self._come(pod, change.node, undone=change.undone)
@@ -286,7 +312,9 @@ class Claims:
     def _own(self, pod: int) -> set[ClaimKey]:
         """Those of them that end with the pod."""
         namespace = self._namespace(pod)
-        return {(namespace, each.claim) for each in self._named(pod) if each.template and each.claim}
+        own: set[ClaimKey] = {(namespace, each.claim) for each in self._named(pod) if each.template and each.claim}
+        made = self._made_for.get(self._pods.uids[pod])
+        return own if made is None else own | {made}
 
     def _place(self, pod: int, node: int) -> None:
         """Give a pod on a node devices for its claims; what cannot be given is not."""
@@ -334,6 +362,22 @@ class Claims:
             raise NoClaimError(f"ResourceClaim {'/'.join(key)} was not created for Pod {full_name} (Pod is not owner)")
         named = NamedClaim("/".join(key), found.spec.devices)
         return UsedClaim(key, named, self._has(key), claim.template != "", bool(self._reserved[key] - {uid}))
+
+    def _for_resources(self, pod: int, requested: Mapping[str, int]) -> UsedClaim:
+        """The claim for the extended resources of a pod, which is there once the pod is bound."""
+        named = NamedClaim(f"{self._namespace(pod)}/{NAME}", self._claim_for(int(self._pods.resources[pod]), requested))
+        made = self._made_for.get(self._pods.uids[pod])
+        if made is not None and self._known.get(made) is not None and made not in self._ended:
+            return UsedClaim(made, named, self._known[made], is_own=True)
+        key = (pod, NAME)
+        return UsedClaim(key, named, self._got.get(key), is_own=True)
+
+    def _claim_for(self, resources: int, requested: Iterable[str]) -> DeviceClaim:
+        known = self._claims_for.get(resources)
+        if known is None:
+            parts = decode_requests(self._pods.tables.resources[resources].key)
+            known = self._claims_for[resources] = claim_for(parts, self._serving, requested)
+        return known
 
     def _has(self, key: ClaimKey) -> Allocation | None:
         known = None if key in self._ended else self._known.get(key)

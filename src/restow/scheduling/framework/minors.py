@@ -73,8 +73,7 @@ DEVICES_IN_ORDER: Final = Change(
 EXTENDED_BY_CLASSES: Final = Change(
     36,
     "DynamicResources",
-    "An extended resource that a node does not have may be served by a DeviceClass, which restow does not model: of a pod "
-    "that requests one no node is known.",
+    "Of an extended resource that a node does not have, devices are claimed if a DeviceClass serves it.",
 )
 VOLUME_IMAGES: Final = Change(
     36, "ImageLocality", "Images that are mounted as volumes count for a node that has them; before, they did not."

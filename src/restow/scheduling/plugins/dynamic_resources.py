@@ -3,12 +3,12 @@
 A claim that has devices ties the pod to the nodes where these can be used; for the others the scheduler's own search looks
 on each node (``scheduling.devices``). While it is tried out which pods a node could do without, devices stay taken: they are
 free once a claim is gone, not its pod. A pod whose class or claim cannot be read is an error of the whole cycle. Extended
-resources that a DeviceClass serves are not modelled. Source: Kubernetes 1.33 to 1.37.
+resources that a DeviceClass serves are claimed, too. Source: Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from restow.cluster.pod_values import PodClaim
 from restow.kube.objects.devices import DeviceRequest, DeviceSubRequest
 from restow.scheduling.devices.allocation import Allocated
 from restow.scheduling.devices.claims import CLAIM, CLASS, PREPARED_LATE, SLICE, Claims, NoClaimError, UsedClaim, Wanted
+from restow.scheduling.devices.extended_resources import is_on_nodes
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
@@ -38,7 +39,6 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.minors import (
     ALTERNATIVES_SCORED,
     CLAIMS_ENABLED,
-    EXTENDED_BY_CLASSES,
     NO_CLAIMS_UNTOLD,
     SCORED_BY_CLAIM,
     holds,
@@ -61,8 +61,6 @@ _NOTHING = Preemption(keeps_nomination=True)
 _UNSEEN = Preemption(message="not found", keeps_nomination=True, is_final=True)
 #: The first of so many alternatives scores highest. Source: FirstAvailableDeviceRequestMaxSize, Kubernetes 1.36.
 _MOST_ALTERNATIVES: Final = 8
-#: The extended resource of a class that names none. Source: ResourceDeviceClassPrefix, Kubernetes 1.36.
-_IMPLICIT: Final = "deviceclass.resource.kubernetes.io/"
 #: What has to be known to find devices.
 _NEEDED: Final = (CLAIM, CLASS, SLICE)
 
@@ -124,7 +122,7 @@ class DynamicResources:
     def applies_to(self, pod: int) -> bool:
         """Pods with claims, and those that request what a DeviceClass serves."""
         named: tuple[PodClaim, ...] = self._pods.tables.claims[self._pods.claims[pod]]
-        return self._is_enabled and (bool(named) or self._served_to(pod) != "")
+        return self._is_enabled and (bool(named) or bool(self._served(pod)))
 
     def affecting_pods(self, _pod: int) -> IntArray:
         """None: devices stay taken while pods are tried out."""
@@ -176,22 +174,17 @@ class DynamicResources:
 
     def _unknown(self, pod: int) -> str:
         """Why it is not known which devices a pod gets; empty if it is."""
-        served = self._served_to(pod)
-        if served:
-            return f"it requests {served}, which a DeviceClass serves, and restow does not model that"
+        served = sorted(self._served(pod))
+        both = [each for each in served if is_on_nodes(self._cluster, each)]
+        if both:
+            return f"it requests {both[0]}, which some nodes have and a DeviceClass serves on others; restow models one or the other"
         lacking = [kind for kind in _NEEDED if not self._cluster.has_list(kind)]
-        return f"it claims devices, and objects of kind {lacking[0]} are not known here" if lacking else ""
+        what = f"it requests {served[0]}, which a DeviceClass serves" if served else "it claims devices"
+        return f"{what}, and objects of kind {lacking[0]} are not known here" if lacking else ""
 
-    def _served_to(self, pod: int) -> str:
-        """An extended resource that a pod requests and a DeviceClass serves; empty if there is none."""
-        classes = self._cluster.kind(CLASS)
-        if not classes or not holds(EXTENDED_BY_CLASSES, self._cluster):
-            return ""
-        served = {each.spec.extended_resource_name for each in classes.values()} | {
-            _IMPLICIT + name for _, name in classes
-        }
-        requests = self._pods.tables.resources[self._pods.resources[pod]].requests
-        return min((name for name, amount in requests.items() if amount and name in served), default="")
+    def _served(self, pod: int) -> Mapping[str, int]:
+        """What a pod requests of extended resources that a DeviceClass serves."""
+        return self._claims.served(pod) if self._cluster.kind(CLASS) else {}
 
     def _cycle(self, pod: int) -> _Cycle:
         """The cycle of a pod that begins now; NoClaimError where a claim or a class is missing."""
@@ -309,5 +302,4 @@ PLUGIN = SchedulerPlugin(
     dependent=("filter",),
     # Where the queue matters, pods with resource claims are left to others: nothing helps them.
     interests=(),
-    not_modelled="extended resources that a DeviceClass serves are those of nodes only",
 )

@@ -22,6 +22,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS, NodePart
 from restow.cluster.pod_values import ContainerResources
 from restow.documents.findings import Issue
+from restow.scheduling.devices.extended_resources import is_on_nodes, serving_classes
 from restow.scheduling.framework.caches import PerNode
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid, not_a_label
@@ -127,12 +128,16 @@ class NodeResourcesFit:
         self._weights = dict(weights or {"cpu": 1, "memory": 1})
         self._ignored = frozenset(ignored_resources)
         self._ignored_groups = frozenset(ignored_groups)
+        self._serving = serving_classes(context.state.cluster)
         self._usage = NonzeroUsage(context.state)
         self._known: dict[int, _Wanted] = {}
         self._scoring: dict[int, _Scored] = {}
         self._scores = PerNode.following(context.state, self._compute)
         # A resource that is scored may be there only now.
         self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._scoring.clear)
+        if self._serving:
+            # And so may one that devices were claimed for.
+            self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._known.clear)
 
     def applies_to(self, _pod: int) -> bool:
         """Every pod."""
@@ -193,13 +198,18 @@ class NodeResourcesFit:
         known = self._known.get(key)
         if known is None:
             requests = self._state.cluster.pods.tables.resources[key].requests
-            named = [name for name in accounted(requests) if not self._ignores(name)]
+            named = [name for name in accounted(requests) if not self._ignores(name) and not self._is_claimed(name)]
             ordered = sorted(named, key=lambda name: (BASIC.index(name) if name in BASIC else len(BASIC), name))
             rows = np.array([[self._nodes.resources.index(name)] for name in ordered], dtype=np.int64).reshape(-1, 1)
             reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name in ordered))
             bits = _bits(len(reasons), len(rows))
             known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons, bits)
         return known
+
+    def _is_claimed(self, name: str) -> bool:
+        """Whether devices are claimed for a resource in place of what nodes have: a DeviceClass serves it, and no node does."""
+        cluster = self._state.cluster
+        return name in self._serving and not is_on_nodes(cluster, name)
 
     def _ignores(self, name: str) -> bool:
         ignored = name in self._ignored or name.partition("/")[0] in self._ignored_groups
