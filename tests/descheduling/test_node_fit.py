@@ -319,3 +319,12 @@ def test_answers_follow_the_state(objects, choice):
             state.place(pod, choice.randrange(len(state.cluster.nodes)))
         if choice.random() < 0.3:
             state.undo(mark)
+
+
+def test_a_resource_that_is_claimed_as_devices_need_not_be_listed() -> None:
+    state = ClusterState(
+        a_cluster(std_node("n1"), std_node("n2"), a_pod("p", node="n1", requests={"example.com/gpu": "1"}))
+    )
+    labels, everywhere = LabelGroups(state.cluster.pods), np.ones(2, dtype=bool)
+    assert not NodeFit(state, labels).fits_any_other(0, everywhere)
+    assert NodeFit(state, labels, {"example.com/gpu"}).fits_any_other(0, everywhere)

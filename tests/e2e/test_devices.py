@@ -18,8 +18,10 @@ from e2e.workloads import deployment, pods_of, wait_for_ready
 pytestmark = pytest.mark.e2e
 
 DRIVER = "gpu.example.com"
+RESOURCE = "example.com/gpu"
 TRAIN = "train"
 IS_HOME = "home-train"
+CLAIMED = {"resource.kubernetes.io/extended-resource-claim": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +32,7 @@ def plane_with_devices(built: Path, tmp_path_factory: pytest.TempPathFactory) ->
         devices = [a_device(f"gpu-{at}", {"model": "a100", "index": at}, {"memory": "40Gi"}) for at in range(2)]
         slices = [a_slice(f"gpus-{node}", devices, driver=DRIVER, node=node) for node in ("node-1", "node-3")]
         request = a_request("gpu", "gpu", f'device.attributes["{DRIVER}"].model == "a100"')
-        classes = [a_device_class("gpu", f'device.driver == "{DRIVER}"')]
+        classes = [a_device_class("gpu", f'device.driver == "{DRIVER}"', extendedResourceName=RESOURCE)]
         plane.admin.create_all([*slices, *classes, a_claim_template("one-gpu", exactly(request))])
         yield plane
 
@@ -50,7 +52,11 @@ def live_on(plane: ControlPlane, *nodes: str) -> None:
 
 
 def a_workload(replicas: int) -> Object:
-    made = deployment(TRAIN, replicas, spec={"resourceClaims": [uses("gpu", template="one-gpu")]})
+    return at_home(deployment(TRAIN, replicas, spec={"resourceClaims": [uses("gpu", template="one-gpu")]}))
+
+
+def at_home(made: Object) -> Object:
+    """The Deployment, whose pods run on nodes that are home to them."""
     home = {"matchExpressions": [{"key": IS_HOME, "operator": "In", "values": ["yes"]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [home]}}
     made["spec"]["template"]["spec"]["affinity"] = {"nodeAffinity": required}
@@ -77,7 +83,7 @@ def test_pods_move_to_the_node_that_has_devices_left(plane: ControlPlane, tmp_pa
     assert devices(plane) == ["node-1/gpu-0", "node-1/gpu-1"]
     live_on(plane, "node-2", "node-3")
     plan = planned(plane, tmp_path, HOME)
-    assert [each["to"] for each in plan["moves"]] == ["node-3", "node-3"]
+    assert [each["to"] for each in plan["moves"]] == ["node-3", "node-3"], plan["refusals"]
     status, result = applied(plane, tmp_path)
     assert (status, [each["result"] for each in result["moves"]]) == (0, ["moved", "moved"])
     wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
@@ -95,3 +101,26 @@ def test_a_pod_stays_where_no_device_is_left_elsewhere(plane: ControlPlane, tmp_
     assert [each["code"] for each in plan["refusals"]] == ["NoFit"]
     told = restow(plane, tmp_path, "explain", "pod", f"default/{plan['refusals'][0]['pod']['name']}", "-o", "json")
     assert "cannot allocate all claims" in json.dumps(json.loads(told.stdout))
+
+
+def test_pods_that_request_what_a_class_serves_move_as_those_with_claims_do(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    """No node lists the resource: the scheduler makes the claims."""
+    made = at_home(deployment(TRAIN, 2))
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    amounts = container.setdefault("resources", {})
+    for each in ("requests", "limits"):
+        amounts[each] = {**amounts.get(each, {}), RESOURCE: "1"}
+    live_on(plane, "node-1")
+    plane.admin.create(made)
+    wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
+    claims = plane.admin.items("ResourceClaim", "default")
+    assert sorted(each["metadata"]["annotations"] == CLAIMED for each in claims) == [True, True]
+    live_on(plane, "node-2", "node-3")
+    plan = planned(plane, tmp_path, HOME)
+    assert [each["to"] for each in plan["moves"]] == ["node-3", "node-3"], plan["refusals"]
+    status, result = applied(plane, tmp_path)
+    assert (status, [each["result"] for each in result["moves"]]) == (0, ["moved", "moved"])
+    wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
+    assert {pod["spec"]["nodeName"] for pod in pods_of(plane.admin, TRAIN)} == {"node-3"}

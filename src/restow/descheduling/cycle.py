@@ -34,6 +34,7 @@ from restow.policies.arguments import resolve_priority_threshold
 from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
+from restow.scheduling.devices.extended_resources import claimed_resources
 from restow.workloads.groups import Groups, group_kinds
 
 #: With fewer nodes, an evicted pod could only come back.
@@ -126,8 +127,9 @@ class StrategyRunner:
         nodes = usable_nodes(cluster, policy.node_selector)
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
         labels = LabelGroups(cluster.pods)
-        fit = NodeFit(state, labels)
         proves, settings = placement == Placement.PROVE, policy.restow
+        # The Descheduler knows of no devices.
+        fit = NodeFit(state, labels, claimed_resources(cluster) if proves else ())
         held, moving = _groups(state, policy, nodes) if proves else (None, None)
         vetoes = Vetoes.of(settings.vetoes, cluster, now) if proves else Vetoes.none(cluster)
         checks = (*namespace_checks(settings.namespaces, cluster), *vetoes.checks)

@@ -11,6 +11,7 @@ that changed since are checked again. Anti-affinity depends on which pods are wh
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,8 +67,10 @@ class _Explanation:
 class NodeFit:
     """Whether pods fit on nodes of one state, which may change between calls."""
 
-    def __init__(self, state: ClusterState, labels: LabelGroups) -> None:
+    def __init__(self, state: ClusterState, labels: LabelGroups, apart: Collection[str] = ()) -> None:
+        """``apart`` are resources that no node has to list."""
         self._state = state
+        self._apart = apart
         self._labels = labels
         self._verdicts: dict[int, _ClassVerdict] = {}
         self._open = OpenNodes(state.cluster.nodes)
@@ -203,6 +206,8 @@ class NodeFit:
         lacking = [("insufficient pods", slots <= 0)]
         # A request of 0 counts too: it does not fit on a node with more requests than it has.
         for name, request in cluster.pods.tables.resources[self.classes.table[pod_class][_RESOURCES]].requests.items():
+            if name in self._apart:
+                continue
             row = cluster.nodes.resources.index(name)
             free = cluster.nodes.allocatable[row, nodes] - state.requested[row, nodes]
             unlisted = ~cluster.nodes.lists_allocatable[row, nodes] if name not in BASIC_RESOURCES else False

@@ -52,6 +52,11 @@ def is_on_nodes(cluster: ClusterSnapshot, resource: str) -> bool:
     return row is not None and bool(cluster.nodes.allocatable[row].any())
 
 
+def claimed_resources(cluster: ClusterSnapshot) -> frozenset[str]:
+    """The extended resources that are devices on all nodes."""
+    return frozenset(each for each in serving_classes(cluster) if not is_on_nodes(cluster, each))
+
+
 def claim_for(parts: RequestParts, classes: Mapping[str, str], resources: Iterable[str]) -> DeviceClaim:
     """What the scheduler claims for a pod that requests some resources, all of which a class serves.
 
