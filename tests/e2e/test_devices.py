@@ -75,18 +75,23 @@ def devices(plane: ControlPlane) -> list[str]:
     return sorted(f"{each['pool']}/{each['device']}" for results in got for each in results)
 
 
+def move_where_devices_are(plane: ControlPlane, tmp_path: Path) -> None:
+    """Two pods have to leave node-1; node-2 and node-3 fit otherwise, and the plan names the one with devices."""
+    live_on(plane, "node-2", "node-3")
+    plan = planned(plane, tmp_path, HOME)
+    assert [each["to"] for each in plan["moves"]] == ["node-3", "node-3"]
+    status, result = applied(plane, tmp_path)
+    assert (status, [each["result"] for each in result["moves"]]) == (0, ["moved", "moved"])
+    wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
+
+
 def test_pods_move_to_the_node_that_has_devices_left(plane: ControlPlane, tmp_path: Path) -> None:
-    """Both nodes fit otherwise; the plan names the one with devices, and the scheduler gives each pod one of its own."""
+    """The scheduler gives each pod a device of its own."""
     live_on(plane, "node-1")
     plane.admin.create(a_workload(2))
     wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
     assert devices(plane) == ["node-1/gpu-0", "node-1/gpu-1"]
-    live_on(plane, "node-2", "node-3")
-    plan = planned(plane, tmp_path, HOME)
-    assert [each["to"] for each in plan["moves"]] == ["node-3", "node-3"], plan["refusals"]
-    status, result = applied(plane, tmp_path)
-    assert (status, [each["result"] for each in result["moves"]]) == (0, ["moved", "moved"])
-    wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
+    move_where_devices_are(plane, tmp_path)
     assert devices(plane) == ["node-3/gpu-0", "node-3/gpu-1"]
 
 
@@ -116,11 +121,6 @@ def test_pods_that_request_what_a_class_serves_move_as_those_with_claims_do(
     plane.admin.create(made)
     wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
     claims = plane.admin.items("ResourceClaim", "default")
-    assert sorted(each["metadata"]["annotations"] == CLAIMED for each in claims) == [True, True]
-    live_on(plane, "node-2", "node-3")
-    plan = planned(plane, tmp_path, HOME)
-    assert [each["to"] for each in plan["moves"]] == ["node-3", "node-3"], plan["refusals"]
-    status, result = applied(plane, tmp_path)
-    assert (status, [each["result"] for each in result["moves"]]) == (0, ["moved", "moved"])
-    wait_for_ready(plane.admin, TRAIN, 2, timeout=PATIENCE)
+    assert [each["metadata"]["annotations"] for each in claims] == [CLAIMED, CLAIMED]
+    move_where_devices_are(plane, tmp_path)
     assert {pod["spec"]["nodeName"] for pod in pods_of(plane.admin, TRAIN)} == {"node-3"}
