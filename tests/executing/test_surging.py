@@ -4,104 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from msgspec import UNSET, structs
 
-from client.double import Double as Server
-from client.double import a_double, a_status, an_answer, an_api
-from executing.double import Double, a_pod, a_task, an_execution, endings, outcomes
+from client.double import a_status, an_answer
+from executing.double import Double, an_execution, endings, outcomes
+from executing.surged import (
+    AUTOSCALERS,
+    DEPLOYMENT,
+    NEW,
+    POD,
+    PODS,
+    QUOTAS,
+    SLICES,
+    a_deployment,
+    a_left_surge,
+    a_list,
+    a_member,
+    a_move,
+    a_server,
+    a_slice,
+    new_pod,
+    patches,
+    surged,
+    surging,
+)
 from restow.cluster.pod_values import Flag, PodNow
-from restow.executing.ending_surges import end_all
 from restow.executing.surged_workloads import ANNOTATION, reason_against
-from restow.executing.surging import Surging
 from restow.executing.task import Dropped, Evicted, Landed, Outcome, Settled, Task
 from restow.policies.codes import OutcomeCode, ReplacementMode
 from restow.workloads.controllers import DELETION_COST
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
-
-NAMESPACE = "/apis/apps/v1/namespaces/default"
-DEPLOYMENT, REPLICA_SET = f"{NAMESPACE}/deployments/shop", f"{NAMESPACE}/replicasets/web"
-POD, NEW = "/api/v1/namespaces/default/pods/web-0", "/api/v1/namespaces/default/pods/new-1"
-PODS = "/api/v1/namespaces/default/pods"
-AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
-A_SPEC = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]}
-QUOTAS = "/api/v1/namespaces/default/resourcequotas"
-SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-
-
-def surged(task: Task, *, evicts_instead: bool = False) -> Task:
-    """The task, with its replacement first."""
-    changes = {"replacement": ReplacementMode.SURGE, "evicts_instead": evicts_instead or UNSET}
-    return replace(task, move=structs.replace(task.move, **changes))
-
-
-def a_move(number: int = 0, **features: Any) -> Task:
-    return surged(a_task(f"web-{number}", number=number, candidates=["b"], **features))
-
-
-def a_deployment(replicas: int = 1, *, status: int | None = None, **changes: Any) -> dict[str, Any]:
-    """A Deployment as it should be, but for the changes of its spec, or ``metadata``."""
-    there = replicas if status is None else status
-    metadata = {"name": "shop", "uid": "u-shop", "resourceVersion": "7", "generation": 3} | changes.pop("metadata", {})
-    counts = dict.fromkeys(("replicas", "availableReplicas", "updatedReplicas"), there)
-    return {
-        "metadata": metadata,
-        "spec": {"replicas": replicas} | changes,
-        "status": {"observedGeneration": 3} | counts,
-    }
-
-
-def a_slice(*uids: str, service: str = "shop") -> dict[str, Any]:
-    """An EndpointSlice in which pods are ready."""
-    endpoints = [{"targetRef": {"uid": uid}, "conditions": {"ready": True}} for uid in uids]
-    return {"metadata": {"name": "s", "labels": {"kubernetes.io/service-name": service}}, "endpoints": endpoints}
-
-
-def a_list(*items: Any) -> Any:
-    return an_answer({"metadata": {}, "items": list(items)})
-
-
-def a_replica_set() -> Any:
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop", "controller": True}
-    return an_answer({"metadata": {"name": "web", "ownerReferences": [owner]}})
-
-
-@asynccontextmanager
-async def a_server(deployment: dict[str, Any] | None = None, *, cost: str | None = None) -> AsyncIterator[Server]:
-    """An API server with one Deployment, its pod, and a Service."""
-    annotations = {} if cost is None else {DELETION_COST: cost}
-    async with a_double() as server:
-        server.answers("GET", REPLICA_SET, a_replica_set())
-        server.answers("GET", DEPLOYMENT, an_answer(deployment or a_deployment()))
-        server.answers(
-            "GET", POD, an_answer({"metadata": {"name": "web-0", "annotations": annotations}, "spec": A_SPEC})
-        )
-        server.answers("GET", AUTOSCALERS, a_list())
-        server.answers("GET", QUOTAS, a_list())
-        server.answers("GET", SLICES, a_list(a_slice("uid-web-0")), a_list(a_slice("uid-web-0", "uid-new-1")))
-        for path in (DEPLOYMENT, POD, NEW):
-            server.answers("PATCH", path, an_answer({}))
-        yield server
-
-
-@asynccontextmanager
-async def surging(server: Server, said: list[str] | None = None) -> AsyncIterator[Surging]:
-    async with an_api(server.url) as api:
-        yield Surging(api, lambda: 60.0, lambda: 1_800_000_000.0, (said if said is not None else []).append)
-
-
-def new_pod() -> PodNow:
-    return replace(a_pod(a_move()), name="new-1", uid="uid-new-1", node="b")
-
-
-def patches(server: Server) -> list[tuple[str, Any]]:
-    return [(each.path, each.json) for each in server.asked if each.method == "PATCH"]
 
 
 async def test_the_record_is_written_with_the_replica_and_taken_away_with_it() -> None:
@@ -246,107 +182,6 @@ async def test_a_surge_that_could_not_be_ended_is_ended_later() -> None:
     failed, ended = said
     assert "may have one pod more than it is to have" in failed
     assert ended == "Deployment default/shop was in the middle of a surge, which has been ended"
-
-
-def a_left_surge(ready: int) -> dict[str, Any]:
-    """A Deployment in the middle of a surge that nobody leads any more, with some ready pods."""
-    record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
-    metadata = {"name": "shop", "namespace": "default", "annotations": {ANNOTATION: json.dumps(record)}}
-    selector = {"matchLabels": {"app": "shop"}}
-    return {"metadata": metadata, "spec": {"selector": selector}, "status": {"readyReplicas": ready}}
-
-
-def a_member(uid: str, *, app: str = "shop", cost: str | None = None, **more: Any) -> dict[str, Any]:
-    """A pod with a label, and perhaps a deletion cost."""
-    annotations = {} if cost is None else {DELETION_COST: cost}
-    return {"metadata": {"name": uid, "uid": uid, "labels": {"app": app}, "annotations": annotations} | more}
-
-
-async def ended(server: Server, *deployments: Any, pods: Any = (), old: Any = None) -> list[tuple[str, Any]]:
-    """What is patched where surges were left; ``pods`` are those of the namespace, ``old`` the pod that moves, if it is there."""
-    said: list[str] = []
-    server.answers("GET", "/apis/apps/v1/deployments", a_list(*deployments))
-    server.answers("GET", "/apis/apps/v1/replicasets", a_list())
-    server.answers("GET", PODS, a_list(*pods))
-    server._answers["GET", POD][:] = [a_status(404, "NotFound", "gone") if old is None else an_answer(old)]
-    async with an_api(server.url) as api:
-        found = await end_all(api, said.append)
-    assert (found.workloads, found.problems, said) == (["Deployment default/shop"], [], [])
-    return patches(server)
-
-
-@pytest.mark.parametrize(("ready", "cost"), [(2, "-2147483648"), (1, None)])
-async def test_a_surge_that_was_left_goes_forwards_if_all_are_ready_and_else_backwards(ready: int, cost: Any) -> None:
-    broken = {"metadata": {"name": "x", "namespace": "default", "annotations": {ANNOTATION: "what?"}}}
-    others = a_member("other", app="other", cost="-2147483648"), a_member("uid-web-0", cost="-2147483648")
-    async with a_server() as server:
-        (pod, marked), (workload, lowered) = await ended(server, a_left_surge(ready), broken, pods=others)
-    assert (pod, marked["metadata"]["annotations"]) == (POD, {DELETION_COST: cost})
-    assert (workload, lowered[0]["value"], lowered[1]["value"]) == (DEPLOYMENT, 2, 1)
-
-
-async def test_a_surge_that_was_being_undone_goes_backwards_although_all_are_ready() -> None:
-    """The new pod is marked already; forwards, the mark would stay on it."""
-    async with a_server() as server:
-        (pod, marked), _ = await ended(server, a_left_surge(2), pods=[a_member("uid-new-1", cost="-2147483648")])
-    assert (pod, marked["metadata"]["annotations"]) == (POD, {DELETION_COST: None})
-
-
-async def test_a_new_pod_that_does_not_go_loses_its_mark_although_nobody_leads_the_surge_any_more() -> None:
-    marked = a_member("uid-new-1", cost="-2147483648")
-    marked["metadata"]["name"] = "new-1"
-    async with a_server() as server:
-        server.answers("GET", NEW, an_answer(marked))
-        *_, (pod, unmarked) = await ended(server, a_left_surge(2), pods=[marked])
-    assert (pod, unmarked["metadata"]["annotations"]) == (NEW, {DELETION_COST: None})
-
-
-async def test_where_the_controller_takes_another_pod_the_mark_is_taken_back() -> None:
-    async with a_server() as server:
-        *_, (pod, unmarked) = await ended(server, a_left_surge(2), old=a_member("uid-web-0"))
-    assert (pod, unmarked["metadata"]["annotations"]) == (POD, {DELETION_COST: None})
-
-
-@pytest.mark.parametrize("old", [a_member("another"), a_member("uid-web-0", deletionTimestamp="2026-01-01T00:00:00Z")])
-async def test_a_pod_that_is_on_its_way_out_keeps_its_mark(old: dict[str, Any]) -> None:
-    async with a_server() as server:
-        assert len(await ended(server, a_left_surge(2), old=old)) == 2
-
-
-async def test_an_old_pod_that_does_not_go_loses_its_mark() -> None:
-    """Its controller has taken another one; the number of replicas is as before."""
-    async with a_server(cost="5") as server, surging(server) as surges:
-        assert await surges.begin(a_move()) == a_move()
-        assert await surges.finish(a_move(), new_pod()) is None
-        before = len(patches(server))
-        await surges.undo(a_move(), new_pod())
-    ((pod, unmarked),) = patches(server)[before:]
-    assert (pod, unmarked["metadata"]["annotations"]) == (POD, {DELETION_COST: "5"})
-
-
-async def test_a_surge_is_ended_on_a_deployment_that_another_object_controls() -> None:
-    """Only of ReplicaSets is the annotation a copy."""
-    record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
-    owner = {"apiVersion": "example.com/v1", "kind": "Shop", "name": "shop", "controller": True}
-    metadata = {"name": "shop", "namespace": "default", "ownerReferences": [owner]}
-    metadata["annotations"] = {ANNOTATION: json.dumps(record)}
-    async with a_server() as server, an_api(server.url) as api:
-        server.answers("GET", "/apis/apps/v1/deployments", a_list({"metadata": metadata}))
-        server.answers("GET", "/apis/apps/v1/replicasets", a_list())
-        server.answers("GET", PODS, a_list())
-        assert (await end_all(api, pytest.fail)).workloads == ["Deployment default/shop"]
-
-
-async def test_what_a_deployment_has_copied_to_its_replica_set_is_no_surge() -> None:
-    """The copy stays for ever, and the number of replicas may come to be the raised one by chance."""
-    record = {"pod": "web-0", "uid": "uid-web-0", "replicas": 1, "time": "2026-01-01T00:00:00Z"}
-    owner = {"kind": "Deployment", "name": "shop", "controller": True}
-    metadata = {"name": "web", "annotations": {ANNOTATION: json.dumps(record)}, "ownerReferences": [owner]}
-    async with a_server() as server, an_api(server.url) as api:
-        server.answers("GET", "/apis/apps/v1/deployments", a_list())
-        server.answers("GET", "/apis/apps/v1/replicasets", a_list({"metadata": metadata, "spec": {"replicas": 2}}))
-        assert (await end_all(api, pytest.fail)).workloads == []
-    assert patches(server) == []
 
 
 async def test_nothing_is_begun_without_quota_for_one_pod_more() -> None:

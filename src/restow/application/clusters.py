@@ -16,7 +16,7 @@ from restow.application.feedback import Feedback
 from restow.application.files import NamedFile
 from restow.errors import InputError
 from restow.kube.duration import parse_duration
-from restow.kube.excerpts import excerpt
+from restow.kube.excerpts import excerpt, plural
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
 from restow.scheduling.framework.minors import assumed_beside, minor_of
@@ -165,11 +165,7 @@ def _missing_on_the_api_server(kinds: Collection[str], what: str) -> list[str]:
 
 def _listed(kinds: Collection[str]) -> str:
     """Kinds for people, in one order: ``Services, ReplicaSets and StatefulSets``."""
-    *names, last = (
-        f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith("s") else f"{kind}s"
-        for kind in KINDS
-        if kind in kinds
-    )
+    *names, last = (plural(kind) for kind in KINDS if kind in kinds)
     return f"{', '.join(names)} and {last}" if names else last
 
 

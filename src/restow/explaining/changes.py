@@ -30,7 +30,7 @@ from restow.explaining.what_if import ReplacementAnswer, Response, WhatIf
 from restow.policies.codes import RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Profile
 from restow.proving.steering import FOR_STEERING
-from restow.scheduling.loop.missing_data import plural
+from restow.scheduling.loop.missing_data import plural_kinds
 
 #: Nodes tried for each kind of change, and further ones for a change that helps.
 _TRIES = 2
@@ -115,14 +115,16 @@ class ChangeSearch:
         elif code == RefusalCode.UNKNOWN:
             kinds = self._what_if.missing_data.decisive(self._pod)
             if kinds:
-                yield _untried(*steps, Step("input", f"if the input included {plural(kinds)}"))
+                yield _untried(*steps, Step("input", f"if the input included {plural_kinds(kinds)}"))
 
     def _with_options(self, first: Together, answer: ReplacementAnswer, code: str) -> Iterator[SuggestedChange]:
         if code == RefusalCode.NOT_CERTAIN:
             yield from self._tried(first)
             kinds = self._what_if.missing_data.scoring(self._pod)
             if kinds:
-                yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
+                yield _untried(
+                    *(each.step for each in first), Step("input", f"if the input included {plural_kinds(kinds)}")
+                )
         if code in FOR_STEERING and self._what_if.setting.steering != SteeringMode.NOMINATE:
             yield from self._tried((*first, _STEERED))
         if code in CLOSING:
@@ -195,7 +197,7 @@ def _with_kinds(kinds: Sequence[str]) -> Iterator[Fix]:
             others: dict[str, Any] = {kind: {} for kind in kinds} | dict(inputs.cluster.others)
             return replace(inputs, cluster=replace(inputs.cluster, others=others))
 
-        yield Fix(Step("input", f"if the input included {plural(kinds)}"), edit, exact=False)
+        yield Fix(Step("input", f"if the input included {plural_kinds(kinds)}"), edit, exact=False)
 
 
 @dataclass(slots=True, frozen=True)

@@ -27,7 +27,7 @@ from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
 from restow.policies.policy import Profile
 from restow.proving.disruption_budgets import OF_JOBS, BudgetUse
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.loop.missing_data import plural
+from restow.scheduling.loop.missing_data import plural_kinds
 from restow.scheduling.plugins.node_resources_fit import NAME as FIT
 from restow.scheduling.plugins.taint_toleration import scheduler_tolerates
 
@@ -139,7 +139,7 @@ def _budget(what_if: WhatIf, pod: int, uses: Sequence[BudgetUse], refusal: tuple
         return StageResult(Stage.BUDGET, None, _NOT_ASKED)
     unknown = what_if.missing_data.evicting(pod)
     if unknown:
-        return StageResult(Stage.BUDGET, None, f"the input lacks {plural(unknown)}", RefusalCode.UNKNOWN)
+        return StageResult(Stage.BUDGET, None, f"the input lacks {plural_kinds(unknown)}", RefusalCode.UNKNOWN)
     if refusal is not None and (len(uses) > 1 or refusal[0] in OF_JOBS):
         return StageResult(Stage.BUDGET, False, refusal[1], refusal[0])
     if not uses:

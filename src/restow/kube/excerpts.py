@@ -43,6 +43,13 @@ def title(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {excerpt(namespace)}/{excerpt(name)}" if namespace else f"{kind} {excerpt(name)}"
 
 
+def plural(kind: str) -> str:
+    """Return a kind as sentences name its objects: ``StorageClasses``, ``CSIStorageCapacities``."""
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``did you mean "x"?`` for the nearest known word, or nothing if none is near."""
     return _did_you_mean(word, known, _NEAR)

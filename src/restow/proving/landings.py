@@ -40,7 +40,7 @@ from restow.policies.policy import CertaintySetting
 from restow.proving.predictions import PlacementPrediction
 from restow.scheduling.framework.verdicts import histogram, reason_counts
 from restow.scheduling.loop.decision import SchedulingDecision
-from restow.scheduling.loop.missing_data import Kinds, MissingData, plural
+from restow.scheduling.loop.missing_data import Kinds, MissingData, plural_kinds
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
@@ -348,7 +348,7 @@ def circular(node: str, ref: PluginRef) -> Reason:
 
 def missing_kinds(kinds: Kinds) -> str:
     """Kinds that the input lacks, for a sentence."""
-    return f"{plural(kinds)}, which the input lacks"
+    return f"{plural_kinds(kinds)}, which the input lacks"
 
 
 def some(names: Sequence[str], count: int) -> str:

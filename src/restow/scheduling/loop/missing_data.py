@@ -15,6 +15,7 @@ from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pod_values import PodClaim
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.kube.excerpts import plural
 from restow.kube.objects import DEVICE_KINDS, PersistentVolumeClaim
 from restow.scheduling.plugins.affinity_terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spread_terms import SELECTING_WORKLOADS
@@ -188,6 +189,6 @@ def _asks_namespaces(term: AffinityTerm) -> bool:
     return bool(term.namespace_selector.requirements)
 
 
-def plural(kinds: Iterable[str]) -> str:
+def plural_kinds(kinds: Iterable[str]) -> str:
     """Kinds in a sentence."""
-    return " and ".join(f"{kind}es" if kind.endswith("s") else f"{kind}s" for kind in kinds)
+    return " and ".join(map(plural, kinds))
