@@ -51,7 +51,8 @@ class DeviceSupply:
 
     def is_tied(self, pod: int) -> bool:
         """Whether the pod names a claim whose devices can be used on some nodes only: its next pod needs them, too."""
-        return any(_stays(each) and each.allocation is not None and each.allocation.nodes for each in self._of(pod))
+        staying = (each.allocation for each in self._of(pod) if not each.is_own)
+        return any(each is not None and each.nodes is not None for each in staying)
 
     def on(self, node: int) -> list[tuple[int, int]]:
         """Of each kind how many devices a node reaches, and how many of these are somebody's."""
@@ -75,7 +76,7 @@ class DeviceSupply:
     def _wanted_by(self, pod: int) -> Counter[DeviceKind]:
         counts: Counter[DeviceKind] = Counter()
         for each in self._of(pod):
-            if not (_stays(each) and each.allocation is not None):
+            if each.is_own or each.allocation is None:
                 counts.update(_asked(each.named.devices))
         return counts
 
@@ -84,11 +85,6 @@ class DeviceSupply:
             return self._claims.of(pod)
         except NoClaimError:
             return ()
-
-
-def _stays(claim: UsedClaim) -> bool:
-    """Whether a claim is there without the pod."""
-    return not claim.is_own
 
 
 def _asked(claim: DeviceClaim) -> dict[DeviceKind, int]:
