@@ -24,7 +24,7 @@ from restow.kube.objects.devices import DeviceClaim, ResourceClaim, ResourceClai
 from restow.scheduling.devices.allocated import Allocation, in_status, on_node
 from restow.scheduling.devices.allocation import Allocated, allocate
 from restow.scheduling.devices.asked import NamedClaim, Reach
-from restow.scheduling.devices.extended_resources import NAME, claim_for, owners_of_claims, serving_classes
+from restow.scheduling.devices.extended_resources import NAME, claim_for, is_on_nodes, owners_of_claims, serving_classes
 from restow.scheduling.devices.holdings import Holding, Holdings
 from restow.scheduling.devices.pools import Inventory, Pool, PoolId
 from restow.scheduling.devices.rules import rules_of, unclear_in_claim, unclear_in_slices
@@ -76,7 +76,6 @@ class Claims:
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
-        self.cluster = context.state.cluster
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
         self._rules = rules_of(context.state.cluster)
@@ -115,13 +114,18 @@ class Claims:
         return [*used, self._for_resources(pod, requested)] if requested else used
 
     def served(self, pod: int) -> Mapping[str, int]:
-        """What a pod requests of extended resources that a class serves: devices, by name."""
+        """What a pod requests of extended resources that a class serves and no node lists: devices, by name."""
         key = int(self._pods.resources[pod])
         known = self._served.get(key)
         if known is None:
             requests = self._pods.tables.resources[key].requests
             known = self._served[key] = {name: requests[name] for name in self._serving if requests.get(name, 0) > 0}
         return known
+
+    def undecided(self, pod: int) -> str:
+        """An extended resource of a pod that some nodes have, and a class serves on others; empty if there is none."""
+        requests = self._pods.tables.resources[self._pods.resources[pod]].requests
+        return next((name for name in self._undecided if requests.get(name, 0) > 0), "")
 
     def wanted(self, claims: Iterable[UsedClaim]) -> Wanted:
         """What those of some claims ask for that have no devices."""
@@ -198,7 +202,9 @@ class Claims:
         self._classes = cluster.kind(CLASS)
         self._inventory = Inventory(cluster.kind(SLICE).values(), self._rules)
         self._unclear = "" if self._rules.in_order else unclear_in_slices(cluster.kind(SLICE).values())
-        self._serving = serving_classes(cluster)
+        serving = serving_classes(cluster)
+        self._serving = {name: each for name, each in serving.items() if not is_on_nodes(cluster, name)}
+        self._undecided = sorted(serving.keys() - self._serving.keys())
         #: What is requested of them, and the claim for it, by the interned requests.
         self._served: dict[int, Mapping[str, int]] = {}
         self._claims_for: dict[int, DeviceClaim] = {}

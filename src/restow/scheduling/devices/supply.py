@@ -14,7 +14,6 @@ from typing import NamedTuple
 from restow.kube.objects.devices import DeviceClaim, DeviceSelector, DeviceSubRequest
 from restow.scheduling.devices.asked import Reach, Request
 from restow.scheduling.devices.claims import Claims, NoClaimError, UsedClaim
-from restow.scheduling.devices.extended_resources import is_on_nodes
 from restow.scheduling.devices.pools import PooledDevice
 from restow.scheduling.framework.extension_points import CycleError
 
@@ -36,9 +35,7 @@ class DeviceSupply:
         asking = [pod for pod in pods if claims.has_any(pod)]
         self._wanted = {pod: self._wanted_by(pod) for pod in asking}
         #: Extended resources that are devices everywhere.
-        self.resources = frozenset(
-            name for pod in asking for name in claims.served(pod) if not is_on_nodes(claims.cluster, name)
-        )
+        self.resources = frozenset(name for pod in asking for name in claims.served(pod))
         #: What somebody asks for.
         self.kinds: tuple[DeviceKind, ...] = tuple(
             dict.fromkeys(kind for each in self._wanted.values() for kind in each)

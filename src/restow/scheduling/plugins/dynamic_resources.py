@@ -8,7 +8,7 @@ resources that a DeviceClass serves are claimed, too. Source: Kubernetes 1.33 to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +20,6 @@ from restow.cluster.pod_values import PodClaim
 from restow.kube.objects.devices import DeviceRequest, DeviceSubRequest
 from restow.scheduling.devices.allocation import Allocated
 from restow.scheduling.devices.claims import CLAIM, CLASS, PREPARED_LATE, SLICE, Claims, NoClaimError, UsedClaim, Wanted
-from restow.scheduling.devices.extended_resources import is_on_nodes
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
@@ -122,7 +121,7 @@ class DynamicResources:
     def applies_to(self, pod: int) -> bool:
         """Pods with claims, and those that request what a DeviceClass serves."""
         named: tuple[PodClaim, ...] = self._pods.tables.claims[self._pods.claims[pod]]
-        return self._is_enabled and (bool(named) or bool(self._served(pod)))
+        return self._is_enabled and (bool(named) or self._is_served(pod))
 
     def affecting_pods(self, _pod: int) -> IntArray:
         """None: devices stay taken while pods are tried out."""
@@ -174,17 +173,16 @@ class DynamicResources:
 
     def _unknown(self, pod: int) -> str:
         """Why it is not known which devices a pod gets; empty if it is."""
-        served = sorted(self._served(pod))
-        both = [each for each in served if is_on_nodes(self._cluster, each)]
-        if both:
-            return f"it requests {both[0]}, which some nodes have and a DeviceClass serves on others; restow models one or the other"
+        if both := self._claims.undecided(pod):
+            return f"it requests {both}, which some nodes have and a DeviceClass serves on others; restow models one or the other"
         lacking = [kind for kind in _NEEDED if not self._cluster.has_list(kind)]
-        what = f"it requests {served[0]}, which a DeviceClass serves" if served else "it claims devices"
+        served = min(self._claims.served(pod), default="")
+        what = f"it requests {served}, which a DeviceClass serves" if served else "it claims devices"
         return f"{what}, and objects of kind {lacking[0]} are not known here" if lacking else ""
 
-    def _served(self, pod: int) -> Mapping[str, int]:
-        """What a pod requests of extended resources that a DeviceClass serves."""
-        return self._claims.served(pod) if self._cluster.kind(CLASS) else {}
+    def _is_served(self, pod: int) -> bool:
+        """Whether a pod requests extended resources that a DeviceClass serves, at least on some nodes."""
+        return bool(self._cluster.kind(CLASS)) and bool(self._claims.served(pod) or self._claims.undecided(pod))
 
     def _cycle(self, pod: int) -> _Cycle:
         """The cycle of a pod that begins now; NoClaimError where a claim or a class is missing."""
