@@ -209,7 +209,7 @@ def test_what_a_configuration_does_not_mention_is_not_told(configuration):
         pytest.param(
             a_profile(score=a_set("DynamicResources=3")),
             "profiles[0].plugins.score.enabled[0]: restow does not model DynamicResources: "
-            "extended resources that a DeviceClass serves are those of nodes only",
+            "extended resources that some nodes have and a DeviceClass serves on others are not known",
             id="not modelled",
         ),
         pytest.param(

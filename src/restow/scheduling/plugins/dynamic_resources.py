@@ -300,4 +300,5 @@ PLUGIN = SchedulerPlugin(
     dependent=("filter",),
     # Where the queue matters, pods with resource claims are left to others: nothing helps them.
     interests=(),
+    not_modelled="extended resources that some nodes have and a DeviceClass serves on others are not known",
 )
