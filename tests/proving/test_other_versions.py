@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
+from builders import HOSTNAME, NOW, Object, a_container, a_node, a_pod, ago
 from builders.devices import (
     a_claim,
     a_claim_template,
@@ -28,6 +28,7 @@ from restow.proving.search import prove_cycle
 from restow.scheduling.framework.minors import FOLLOWED
 
 NODES = [a_node(f"n{at}", cpu="4", labels={HOSTNAME: f"n{at}"}) for at in range(3)]
+REQUESTING = a_container(image="web:1", requests={"cpu": "1", "example.com/gpu": "1"})
 #: Two replicas on n0; the scheduler puts the next one on an empty node.
 DUPLICATES = [
     a_pod(f"p{at}", node="n0", cpu="1", owner=("ReplicaSet", "web"), created=ago(3600), images=["web:1"])
@@ -107,6 +108,17 @@ def test_where_the_devices_of_a_pod_are_open_its_move_is_likely_at_most(
     cycle = planned(minor, DUPLICATES[0], CLAIMING, *GPUS, policy=a_policy("RemoveDuplicates", {}), steering=steering)
     (eviction,) = cycle.record.evictions
     assert (moved(cycle), eviction.landing.certainty, eviction.landing.caveat) == (["p1"], certainty, says)
+
+
+def test_so_is_the_move_of_a_pod_that_requests_what_a_class_serves() -> None:
+    served = a_device_class("gpu", extendedResourceName="example.com/gpu")
+    slices = [a_slice(f"gpus-{at}", [a_device("a"), a_device("b")], node=f"n{at}") for at in range(3)]
+    unused = a_claim("unused", exactly(a_request("gpu", "gpu")))
+    pods = [each | {"spec": each["spec"] | {"containers": [REQUESTING]}} for each in DUPLICATES]
+    objects = [*pods, served, *slices, unused]
+    for minor, certainty in ((36, Certainty.CERTAIN), (37, Certainty.LIKELY)):
+        (eviction,) = planned(minor, *objects, policy=a_policy("RemoveDuplicates", {})).record.evictions
+        assert eviction.landing.certainty == certainty
 
 
 def test_where_moves_must_be_certain_a_pod_whose_devices_are_open_stays() -> None:

@@ -41,6 +41,7 @@ from restow.descheduling.placement import (
 from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.policies.policy import CertaintySetting
+from restow.scheduling.devices.extended_resources import claimed_resources
 from restow.scheduling.devices.rules import doubt_of_devices
 from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.minors import not_followed
@@ -131,6 +132,8 @@ class Caveats:
     _alignment: Alignment = field(init=False)
     _not_followed: str = field(init=False)
     _doubt_of_devices: str = field(init=False)
+    #: Extended resources for which devices are claimed.
+    _claimed: frozenset[str] = field(init=False)
     #: The probability that the policy asks for.
     _least: float = field(init=False)
 
@@ -138,6 +141,7 @@ class Caveats:
         self._alignment = Alignment(self.cluster)
         self._not_followed = not_followed(self.cluster.server_minor)
         self._doubt_of_devices = doubt_of_devices(self.cluster)
+        self._claimed = claimed_resources(self.cluster)
         self._least = least_probability(self.certainty)
 
     def unsteered(
@@ -157,10 +161,14 @@ class Caveats:
 
     def equipped(self, pod: int, landing: Landing) -> Landing | Reason:
         """The landing, likely at most where it is open which devices a pod gets for its claims; or a refusal."""
-        pods = self.cluster.pods
-        if not self._doubt_of_devices or not pods.tables.claims[pods.claims[self.replacements.of(pod)]]:
+        if not self._doubt_of_devices or not self._claims_devices(self.replacements.of(pod)):
             return landing
         return self._likely_at_most(landing, self._doubt_of_devices)
+
+    def _claims_devices(self, pod: int) -> bool:
+        pods = self.cluster.pods
+        requests = pods.tables.resources[pods.resources[pod]].requests
+        return bool(pods.tables.claims[pods.claims[pod]]) or any(requests.get(each, 0) > 0 for each in self._claimed)
 
     def _likely_at_most(self, landing: Landing, caveat: str) -> Landing | Reason:
         if self._least > LIKELY:
