@@ -1,4 +1,4 @@
-"""Surges that were left half done: whoever finds one ends it, forwards if the new pod is ready and backwards otherwise."""
+"""Surges that were left half done: the next process ends them, forwards if the new pod is ready and backwards otherwise."""
 
 from __future__ import annotations
 

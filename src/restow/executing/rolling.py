@@ -8,8 +8,8 @@ which it has from its template, and not by its owner.
 
 Every pod of the workload is made anew, and the plan has proven one place. So only Deployments with one replica are rolled
 out. If the new pod lands elsewhere or does not become ready, the template gets its old annotation back, and the ReplicaSet
-of before, whose pod is still there, is the current one again; unless the new pod is available by then. A rollout that nobody watches any more goes forwards by
-itself: nothing is left to end.
+of before, whose pod is still there, is the current one again; unless the new pod is available by then. A rollout that no
+process watches any more goes forwards by itself: nothing is left to end.
 Source: the Deployment controller, rolling updates and ``ResolveFenceposts``, Kubernetes 1.36.
 """
 

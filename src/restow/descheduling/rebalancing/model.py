@@ -103,7 +103,8 @@ def build(
 
     ``chosen`` are the pods that a policy selects, bool[pod]: those that the evictor's filters pass may move. Goals look at
     ``resources``, by requests or by ``measured`` usage; a node of which that is not known is left out, and such a pod
-    stays. ``devices`` are columns behind the resources, as ``with_devices``. At most ``budget`` pods move. ``without`` names a PodDisruptionBudget that is to allow everything.
+    stays. ``devices`` are columns behind the resources, as ``with_devices``. At most ``budget``
+    pods move. ``without`` names a PodDisruptionBudget that is to allow everything.
     """
     state, nodes = view.state, view.compared if measured is None else measured.known(view.compared)
     machine = np.full(len(view.is_listed) + 2, -1)

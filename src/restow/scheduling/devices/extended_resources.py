@@ -1,6 +1,7 @@
 """Extended resources that a DeviceClass serves: a pod requests ``example.com/gpu``, and gets devices of a class for it.
 
-Where a node lists none of such a resource, the scheduler makes a claim for the pod, with a request for each container. Whoever counts resources leaves it alone there. The claim is made when the pod is bound, carries an
+Where a node lists none of such a resource, the scheduler makes a claim for the pod, with a request for each
+container. Rules that count resources leave it alone there. The claim is made when the pod is bound, carries an
 annotation, and ends with the pod. Source: Kubernetes 1.36, DRAExtendedResource, and the cache of
 k8s.io/dynamic-resource-allocation 0.36.
 """

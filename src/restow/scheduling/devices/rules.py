@@ -33,7 +33,7 @@ class DeviceRules(NamedTuple):
     passes_over_pools: bool
     #: A device that is rejected leaves nothing behind.
     gives_back: bool
-    #: A request for all devices counts those that would have room if nobody had a share of them.
+    #: A request for all devices counts those that would have room if no claim had a share of them.
     all_by_whole_capacity: bool
     #: Slices with counters are those of the nodes that they select.
     counters_by_node: bool

@@ -1,4 +1,4 @@
-"""How many devices of each kind nodes have, and how many claims ask for: plain numbers, for whoever plans many moves.
+"""How many devices of each kind nodes have, and how many claims ask for: plain numbers, for plans of many moves.
 
 A kind is a class and what a request selects of it. Only numbers of whole devices are counted: a request for all devices, for
 one of several kinds, for a share of a device, or for one that it only looks after is no number. Constraints do not count,
