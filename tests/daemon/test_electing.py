@@ -168,7 +168,8 @@ async def test_told_to_stop_while_it_waits_it_just_goes(store: Store) -> None:
     waiting = asyncio.ensure_future(other.run())
     await asyncio.sleep(5)
     other.stopping.set()
-    await asyncio.wait_for(waiting, 1)
+    async with asyncio.timeout(1):
+        await waiting
     assert (other.permit, other.worked) == (None, False)
     assert "Leader lost" not in other.heard.messages
     assert store.holder

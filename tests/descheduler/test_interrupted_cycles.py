@@ -59,7 +59,8 @@ def test_a_stop_does_not_wait_for_a_decision(monkeypatch: pytest.MonkeyPatch) ->
         await asyncio.sleep(0.1)
         assert begun.wait(10)
         run.cycles.stop("restow is stopping")
-        await asyncio.wait_for(performing, 1)
+        async with asyncio.timeout(1):
+            await performing
 
     virtually(stopped())
     never.set()

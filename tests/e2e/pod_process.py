@@ -50,7 +50,8 @@ class PodProcess:
     async def is_ready(self) -> bool:
         """Whether it answers a request with 200 in time."""
         try:
-            return b" 200 " in await asyncio.wait_for(self._probe(), _PROBE)
+            async with asyncio.timeout(_PROBE):
+                return b" 200 " in await self._probe()
         except (OSError, TimeoutError):
             return False
 
@@ -74,7 +75,8 @@ class PodProcess:
         if self._child.is_running:
             self._child.send(signal.SIGTERM)
             try:
-                await asyncio.wait_for(self._ended.wait(), grace)
+                async with asyncio.timeout(grace):
+                    await self._ended.wait()
             except TimeoutError:
                 self.kill()
         return self._child.wait(_PROMPTLY)

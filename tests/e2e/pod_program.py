@@ -41,7 +41,8 @@ class Program:
 
     async def _ends_within(self, seconds: float) -> bool:
         try:
-            await asyncio.wait_for(self._ending.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
         except TimeoutError:
             return False
         return True

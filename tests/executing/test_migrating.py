@@ -210,7 +210,8 @@ async def test_a_migration_lasts_until_it_fails_or_somebody_deletes_it(answer: A
     answers = a_migration("Scheduling"), a_status(500, "InternalError", "no"), a_migration("Running"), answer
     async with a_server(None, *answers) as server, migrating(server) as way:
         assert await way.begin(a_move()) == a_move()
-        assert await asyncio.wait_for(way.taken_back(a_move()), 600) == why
+        async with asyncio.timeout(600):
+            assert await way.taken_back(a_move()) == why
         assert await way.finish(a_move(), new_pod()) == why
         if "failed" in why:
             await way.undo(a_move(), None)
@@ -221,7 +222,8 @@ async def test_a_migration_that_restow_may_not_see_is_aborted() -> None:
     no = a_status(403, "Forbidden", 'User "restow" cannot get resource "virtualmachineinstancemigrations"')
     async with a_server(None, no) as server, migrating(server) as way:
         assert await way.begin(a_move()) == a_move()
-        why = await asyncio.wait_for(way.taken_back(a_move()), 600)
+        async with asyncio.timeout(600):
+            why = await way.taken_back(a_move())
         await way.undo(a_move(), None)
     assert why.startswith("restow may not get virtualmachineinstancemigrations; add the rule ")
     assert writes(server) == [("POST", MIGRATIONS), ("DELETE", MIGRATION)]
@@ -231,7 +233,8 @@ async def test_success_takes_nothing_back() -> None:
     async with a_server(None, a_migration("Succeeded")) as server, migrating(server) as way:
         assert await way.begin(a_move()) == a_move()
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(way.taken_back(a_move()), 60)
+            async with asyncio.timeout(60):
+                await way.taken_back(a_move())
 
 
 async def test_a_migration_that_is_not_over_in_time_is_aborted() -> None:

@@ -194,7 +194,8 @@ async def test_a_rollout_that_somebody_else_takes_over_is_given_up(found: dict[s
         await rollouts.begin(a_move())
         answers = [an_answer(a_deployment("uid-web-0")), a_status(500, "InternalError", "no"), an_answer(found)]
         server._answers["GET", DEPLOYMENT][:] = answers
-        assert await asyncio.wait_for(rollouts.taken_back(a_move()), 600) == why
+        async with asyncio.timeout(600):
+            assert await rollouts.taken_back(a_move()) == why
 
 
 @dataclass

@@ -227,7 +227,8 @@ async def test_a_surge_lasts_until_the_number_is_another_one() -> None:
         raised, other = a_deployment(2), a_deployment(5)
         answers = [an_answer(raised), a_status(500, "InternalError", "no"), an_answer(raised), an_answer(other)]
         server._answers["GET", DEPLOYMENT][:] = answers
-        why = await asyncio.wait_for(surges.taken_back(a_move()), 600)
+        async with asyncio.timeout(600):
+            why = await surges.taken_back(a_move())
     assert why == "somebody has set the replicas of Deployment default/shop to 5"
 
 

@@ -32,7 +32,8 @@ async def opened(port: int, tls: ssl.SSLContext | None) -> tuple[asyncio.StreamR
 async def ends(reader: asyncio.StreamReader) -> bool:
     """Whether the server ends a connection without a word."""
     with suppress(ConnectionError):
-        return await asyncio.wait_for(reader.read(), 20) == b""
+        async with asyncio.timeout(20):
+            return await reader.read() == b""
     return True
 
 
@@ -164,7 +165,8 @@ async def test_who_sends_half_a_question_is_answered_and_ended_within_two_second
         began = asyncio.get_running_loop().time()
         reader, writer = await opened(port, None)
         writer.write(question)
-        answer = await asyncio.wait_for(reader.read(), 20)
+        async with asyncio.timeout(20):
+            answer = await reader.read()
         took = asyncio.get_running_loop().time() - began
         writer.close()
     assert answer.startswith(b"HTTP/1.1 408 ")

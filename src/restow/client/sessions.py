@@ -155,7 +155,8 @@ class Sockets:
                 each.shutdown(socket.SHUT_RDWR)
         if self._open:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended, _CLOSING)
+                async with asyncio.timeout(_CLOSING):
+                    await self._ended
 
     def _closed(self, which: socket.socket) -> None:
         self._open.discard(which)

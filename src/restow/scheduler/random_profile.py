@@ -29,7 +29,8 @@ async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit
         tasks.create_task(_keep(pods, api, "Pod", waiting, changed))
         while True:
             with suppress(TimeoutError):  # After a second, what was refused is tried again.
-                await asyncio.wait_for(changed.wait(), 1)
+                async with asyncio.timeout(1):
+                    await changed.wait()
             changed.clear()
             ready = sorted(node.metadata.name for node in nodes.values() if _takes_pods(node))
             for pod in [each for each in pods.values() if ready and each.spec.scheduling_gates is ABSENT]:
