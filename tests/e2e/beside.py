@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any
+
+#: Seconds that a coroutine has to end when it is cancelled.
+_ENDING = 60.0
 
 
 @contextmanager
@@ -25,8 +28,11 @@ def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
 
 @contextmanager
 def coroutine_beside(work: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
-    """Run a coroutine as long as the block lasts, and cancel it then; an error of it is raised at the end of the block."""
-    started: Future[Callable[[], object]] = Future()
+    """Run a coroutine as long as the block lasts, and cancel it then; an error of it is raised at the end of the block.
+
+    Raises TimeoutError if it does not end when it is cancelled. Its thread would keep nothing from ending then.
+    """
+    started, ended = Future[Callable[[], object]](), Future[None]()
 
     async def cancellable() -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -35,16 +41,21 @@ def coroutine_beside(work: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[
         await work()
 
     def run() -> None:
-        with suppress(asyncio.CancelledError):
-            asyncio.run(cancellable())
-
-    with ThreadPoolExecutor(1, thread_name_prefix="beside") as pool:
-        running = pool.submit(run)
-        cancel = started.result()
         try:
-            yield
-        finally:
-            # The loop is closed if the work has ended with an error.
-            with suppress(RuntimeError):
-                cancel()
-            running.result()
+            asyncio.run(cancellable())
+        except asyncio.CancelledError:
+            ended.set_result(None)
+        except BaseException as error:  # noqa: BLE001 - raised at the end of the block
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+
+    threading.Thread(target=run, daemon=True, name="beside").start()
+    cancel = started.result()
+    try:
+        yield
+    finally:
+        # The loop is closed if the work has ended with an error.
+        with suppress(RuntimeError):
+            cancel()
+        ended.result(_ENDING)
