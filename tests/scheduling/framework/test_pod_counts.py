@@ -78,3 +78,14 @@ def test_pods_of_a_group_that_is_new_are_counted_on_some_nodes(state) -> None:
     assert counts.staying_on(tracker, every).tolist() == [2, 2, 1, 1]
     state.update(5, pods.row(5) | {"priority": 7, "node": 3})
     assert counts.staying_on(tracker, every).tolist() == [2, 1, 1, 2]
+
+
+def test_a_tracker_that_is_known_has_the_pods_of_a_group_that_is_new(state) -> None:
+    """Whoever asks for the pods themselves need not have counted them before."""
+    counts, pods = PodCounts(state), state.cluster.pods
+    by_priority = PodGroups(pods, "priority")
+    counts.tracker("all", by_priority, lambda: list(range(len(by_priority))), lambda _: True)
+    state.update(5, pods.row(5) | {"priority": 7, "node": 3})
+    known = counts.known("all")
+    assert known is not None
+    assert 5 in known.members

@@ -185,14 +185,16 @@ class PodCounts:
         state.cluster.nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget_all)
 
     def known(self, key: Hashable) -> Tracker | None:
-        """The tracker of a key, if there is one yet."""
+        """The tracker of a key, if there is one yet; it has the groups that are new."""
+        if self._read != len(self._state.changes):
+            self._catch_up()
         return self._trackers.get(key)
 
     def tracker(
         self, key: Hashable, scope: PodGroups, groups: Callable[[], list[int]], has: Callable[[int], bool]
     ) -> Tracker:
         """The tracker of a key; ``groups`` finds its groups at the first question, ``has`` checks new ones."""
-        known = self._trackers.get(key)
+        known = self.known(key)
         if known is None:
             known = self._trackers[key] = self._track(Tracker(scope, groups(), has))
         return known
