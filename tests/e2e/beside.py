@@ -9,9 +9,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
-#: Seconds that a coroutine has to end when it is cancelled.
-_ENDING = 60.0
-
 
 @contextmanager
 def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
@@ -27,10 +24,10 @@ def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
 
 
 @contextmanager
-def coroutine_beside(work: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
+def coroutine_beside(work: Callable[[], Coroutine[Any, Any, None]], *, ending: float = 60.0) -> Iterator[None]:
     """Run a coroutine as long as the block lasts, and cancel it then; an error of it is raised at the end of the block.
 
-    Raises TimeoutError if it does not end when it is cancelled. Its thread would keep nothing from ending then.
+    Raises TimeoutError if it takes more than ``ending`` seconds to end. Its thread keeps nothing else from ending then.
     """
     started, ended = Future[Callable[[], object]](), Future[None]()
 
@@ -58,4 +55,4 @@ def coroutine_beside(work: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[
         # The loop is closed if the work has ended with an error.
         with suppress(RuntimeError):
             cancel()
-        ended.result(_ENDING)
+        ended.result(ending)

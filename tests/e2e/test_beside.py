@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from e2e import beside
+from e2e.beside import coroutine_beside
 
 
 def test_a_coroutine_lasts_as_long_as_the_block() -> None:
@@ -21,7 +21,7 @@ def test_a_coroutine_lasts_as_long_as_the_block() -> None:
         finally:
             ended.set()
 
-    with beside.coroutine_beside(work):
+    with coroutine_beside(work):
         assert began.wait(10)
         assert not ended.is_set()
     assert ended.is_set()
@@ -31,12 +31,11 @@ def test_an_error_of_it_is_raised_at_the_end() -> None:
     async def work() -> None:
         raise KeyError("what is not there")
 
-    with pytest.raises(KeyError, match="what is not there"), beside.coroutine_beside(work):
+    with pytest.raises(KeyError, match="what is not there"), coroutine_beside(work):
         pass
 
 
-def test_a_coroutine_that_swallows_its_cancellation_stops_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "_ENDING", 0.1)
+def test_a_coroutine_that_swallows_its_cancellation_stops_no_session() -> None:
     begun, over = threading.Event(), threading.Event()
 
     async def work() -> None:
@@ -45,6 +44,6 @@ def test_a_coroutine_that_swallows_its_cancellation_stops_no_session(monkeypatch
             await asyncio.sleep(3600)
         await asyncio.to_thread(over.wait)
 
-    with pytest.raises(TimeoutError), beside.coroutine_beside(work):
+    with pytest.raises(TimeoutError), coroutine_beside(work, ending=0.1):
         begun.wait(10)
     over.set()
