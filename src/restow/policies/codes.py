@@ -187,6 +187,8 @@ class RefusalCode(StrEnum):
     NO_GAIN = "NoGain"
     NOT_CERTAIN = "NotCertain"
     HARMFUL = "Harmful"
+    #: The kubelets of all nodes where it could land would refuse it.
+    NOT_ALIGNED = "NotAligned"
     #: A strategy would move the replacement again.
     CYCLE = "Circle"
     #: Two replicas of a workload would only change places.

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import structs
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_classes import Aspect, columns_of
 from restow.cluster.pods import Pods
-from restow.cluster.snapshot import ClusterSnapshot
+from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Reason, Suggestion
 from restow.descheduling.groups import MovingGroups
 from restow.descheduling.placement import (
@@ -46,8 +46,8 @@ from restow.scheduling.devices.rules import doubt_of_devices
 from restow.scheduling.framework.caches import LruCache
 from restow.scheduling.framework.minors import not_followed
 from restow.scheduling.framework.verdicts import histogram, reason_counts
-from restow.scheduling.loop.alignment import Alignment
 from restow.scheduling.loop.decision import SchedulingDecision
+from restow.scheduling.numa.alignment import Alignment
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
 
@@ -123,7 +123,7 @@ def elsewhere_text(decision: SchedulingDecision) -> str:
 class Caveats:
     """Caps the landings of one plan."""
 
-    cluster: ClusterSnapshot
+    state: ClusterState
     replacements: Replacements
     certainty: CertaintySetting
     vetoes: Vetoes
@@ -138,10 +138,11 @@ class Caveats:
     _least: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._alignment = Alignment(self.cluster)
-        self._not_followed = not_followed(self.cluster.server_minor)
-        self._doubt_of_devices = doubt_of_devices(self.cluster)
-        self._claimed = claimed_resources(self.cluster)
+        cluster = self.state.cluster
+        self._alignment = Alignment(self.state)
+        self._not_followed = not_followed(cluster.server_minor)
+        self._doubt_of_devices = doubt_of_devices(cluster)
+        self._claimed = claimed_resources(cluster)
         self._least = least_probability(self.certainty)
 
     def unsteered(
@@ -166,7 +167,7 @@ class Caveats:
         return self._likely_at_most(landing, self._doubt_of_devices)
 
     def _claims_devices(self, pod: int) -> bool:
-        pods = self.cluster.pods
+        pods = self.state.cluster.pods
         requests = pods.tables.resources[pods.resources[pod]].requests
         return bool(pods.tables.claims[pods.claims[pod]]) or any(requests.get(each, 0) > 0 for each in self._claimed)
 
@@ -178,12 +179,17 @@ class Caveats:
 
     def aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
         """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""
-        caveat = self._alignment.caveat(self.replacements.of(pod), nodes)
-        if not caveat:
+        replacement = self.replacements.of(pod)
+        if not self._alignment.concerns(replacement):
             return landing
+        doubts = self._alignment.doubts(replacement, nodes)
+        if not doubts.text:
+            return landing
+        if doubts.is_refused:
+            return Stage.PLACEMENT, RefusalCode.NOT_ALIGNED, doubts.text
         if self._least > 0:
-            return self._not_certain(caveat)
-        joined = _joined(landing.caveat, caveat)
+            return self._not_certain(doubts.text)
+        joined = _joined(landing.caveat, doubts.text)
         return landing._replace(certainty=Certainty.POSSIBLE, probability=None, caveat=joined)
 
     def keep_aligned(self, suggestion: Suggestion) -> Suggestion:
@@ -191,10 +197,13 @@ class Caveats:
         replacement = self.replacements.of(suggestion.pod)
         if self._least == 0 or not self._alignment.concerns(replacement):
             return suggestion
-        accepts, free = suggestion.accepts, self._alignment.free
-        return structs.replace(
-            suggestion, accepts=free if accepts is None else lambda nodes: accepts(nodes) & free(nodes)
-        )
+        accepts = suggestion.accepts
+
+        def taken(nodes: IntArray) -> BoolArray:
+            takes = self._alignment.takes(replacement, nodes)
+            return takes if accepts is None else accepts(nodes) & takes
+
+        return structs.replace(suggestion, accepts=taken)
 
     def admitted(self, pod: int, landing: Landing) -> Landing | Reason:
         """The landing, possible at most where a queue must admit the replacement first; or a refusal."""

@@ -73,7 +73,7 @@ class Prover:
         self._landings = Landings(
             state.cluster, replacements, schedulers, missing_data, certainty=certainty, vetoes=vetoes
         )
-        self._caveats = Caveats(state.cluster, replacements, certainty, vetoes, groups)
+        self._caveats = Caveats(state, replacements, certainty, vetoes, groups)
         self._surges = SurgeChoice(state.cluster, runner.policy.restow)
         self._steering = runner.steering
         self._forbidden = forbidden

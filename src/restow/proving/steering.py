@@ -40,6 +40,7 @@ FOR_STEERING: Final = frozenset(
     {
         RefusalCode.NOT_CERTAIN,
         RefusalCode.HARMFUL,
+        RefusalCode.NOT_ALIGNED,
         RefusalCode.NO_GAIN,
         RefusalCode.SAME_NODE,
         RefusalCode.LEAVING_NODE,

@@ -32,8 +32,10 @@ from restow.kube.objects.cluster_objects import (
     PriorityClass,
     ResourceQuota,
     Taint,
+    TopologyZone,
     UsageSeries,
     VirtualMachineInstanceMigration,
+    ZoneResource,
 )
 from restow.kube.objects.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from restow.kube.objects.metadata import (
@@ -177,6 +179,7 @@ __all__ = [
     "Toleration",
     "TopologySelectorTerm",
     "TopologySpreadConstraint",
+    "TopologyZone",
     "Unreadable",
     "UsageSeries",
     "VerticalPodAutoscaler",
@@ -186,6 +189,7 @@ __all__ = [
     "WeightedPodAffinityTerm",
     "WireQuantity",
     "Workload",
+    "ZoneResource",
     "decode_part",
     "without_page",
 ]

@@ -58,6 +58,24 @@ class TopologyAttribute(Struct, frozen=True, gc=False):
     value: str = ""
 
 
+class ZoneResource(Struct, frozen=True, gc=False):
+    """What a zone of a machine has of a resource."""
+
+    name: str = ""
+    #: Empty, which is no quantity, where it is not said.
+    capacity: WireQuantity = ""
+    allocatable: WireQuantity = ""
+    available: WireQuantity = ""
+
+
+class TopologyZone(Struct, frozen=True, gc=False):
+    """A zone of a machine; a NUMA node if its type is Node."""
+
+    name: str = ""
+    type: str = ""
+    resources: tuple[ZoneResource, ...] | None = None
+
+
 class NodeResourceTopology(Struct, frozen=True, gc=False, rename="camel"):
     """A topology.node.k8s.io NodeResourceTopology, named after its node: how its kubelet aligns resources."""
 
@@ -65,6 +83,7 @@ class NodeResourceTopology(Struct, frozen=True, gc=False, rename="camel"):
     #: Of v1alpha1, and deprecated in v1alpha2.
     topology_policies: tuple[str, ...] | None = None
     attributes: tuple[TopologyAttribute, ...] | None = None
+    zones: tuple[TopologyZone, ...] | None = None
 
 
 class NodeMetrics(Struct, frozen=True, gc=False):

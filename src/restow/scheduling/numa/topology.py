@@ -1,0 +1,136 @@
+"""What a NodeResourceTopology says of one node: which policy its kubelet enforces, and what its NUMA nodes have.
+
+Exporters write one for each node (NFD's topology updater, the resource topology exporter). Its attributes name the policy
+and scope of the topology manager; its zones of type Node are the NUMA nodes. Source: topology.node.k8s.io v1alpha1 and
+v1alpha2; the attributes as NodeResourceTopologyMatch of the scheduler plugins reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from restow.kube.objects import NodeResourceTopology, TopologyZone, WireQuantity, ZoneResource
+from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
+from restow.scheduling.numa.amounts import Amounts
+
+_POLICY: Final = "topologyManagerPolicy"
+_SCOPE: Final = "topologyManagerScope"
+_NUMA_NODE: Final = "Node"
+_NUMBER: Final = re.compile(r"\d+$", re.ASCII)
+#: The topology manager takes no more unless it is told to.
+MOST_NUMA_NODES: Final = 8
+
+#: What is aligned where no more is known.
+_CPUS: Final = frozenset({"cpu"})
+
+
+class TopologyPolicy(StrEnum):
+    """The policies of the topology manager that refuse pods."""
+
+    SINGLE = "single-numa-node"
+    RESTRICTED = "restricted"
+
+
+class TopologyScope(StrEnum):
+    """For what resources are aligned together."""
+
+    CONTAINER = "container"
+    POD = "pod"
+
+
+#: What ``topologyPolicies`` began with before there were attributes.
+_OLD_NAMES: Final = {"SingleNUMANode": TopologyPolicy.SINGLE, "Restricted": TopologyPolicy.RESTRICTED}
+_OLD_POD: Final = "PodLevel"
+
+
+@dataclass(slots=True, frozen=True)
+class NumaNode:
+    """One NUMA node of a machine."""
+
+    name: str
+    capacity: Amounts
+    #: Without what the kubelet keeps for the system.
+    allocatable: Amounts
+    #: What no container has.
+    available: Amounts
+
+
+@dataclass(slots=True, frozen=True)
+class NumaTopology:
+    """What a kubelet enforces, and the NUMA nodes of its machine by their numbers."""
+
+    policy: TopologyPolicy
+    scope: TopologyScope
+    #: Empty where the object says nothing of them, or nothing that can be read.
+    numa_nodes: tuple[NumaNode, ...] = ()
+
+    @property
+    def resources(self) -> frozenset[str]:
+        """What is aligned: what some NUMA node has, or CPUs where that is not known."""
+        return frozenset().union(*(each.capacity for each in self.numa_nodes)) if self.numa_nodes else _CPUS
+
+    def taken(self, resource: str) -> int:
+        """What containers have of a resource, on all NUMA nodes together."""
+        return sum(each.allocatable.get(resource, 0) - each.available.get(resource, 0) for each in self.numa_nodes)
+
+
+def topology_of(found: NodeResourceTopology) -> NumaTopology | None:
+    """The topology of a node; None where its kubelet refuses no pod for it."""
+    old, scope = _old(found.topology_policies or ())
+    said = {each.name: each.value for each in found.attributes or ()}
+    policy = said.get(_POLICY, old)
+    if policy not in set(TopologyPolicy):
+        return None
+    scope = said.get(_SCOPE, scope)
+    return NumaTopology(
+        TopologyPolicy(policy),
+        TopologyScope(scope) if scope in set(TopologyScope) else TopologyScope.CONTAINER,
+        _numa_nodes(found),
+    )
+
+
+def _old(policies: Iterable[str]) -> tuple[str, str]:
+    """TopologyPolicy and scope by the field that v1alpha2 deprecated; empty where it names neither."""
+    first = next(iter(policies), "")
+    policy = next((policy for name, policy in _OLD_NAMES.items() if first.startswith(name)), "")
+    return policy, TopologyScope.POD if first.endswith(_OLD_POD) else TopologyScope.CONTAINER
+
+
+def _numa_nodes(found: NodeResourceTopology) -> tuple[NumaNode, ...]:
+    zones = [each for each in found.zones or () if each.type == _NUMA_NODE]
+    try:
+        read = [(_number(each), _numa_node(each)) for each in zones]
+    except ValueError:
+        return ()
+    numbers = {number for number, _ in read}
+    if len(numbers) < len(read) or len(read) > MOST_NUMA_NODES:
+        return ()
+    return tuple(node for _, node in sorted(read, key=lambda each: each[0]))
+
+
+def _number(zone: TopologyZone) -> int:
+    """The number at the end of a name, such as ``node-1``; ValueError if there is none."""
+    found = _NUMBER.search(zone.name)
+    if found is None:
+        raise ValueError(zone.name)
+    return int(found[0])
+
+
+def _numa_node(zone: TopologyZone) -> NumaNode:
+    resources = zone.resources or ()
+    return NumaNode(
+        zone.name,
+        dict(_amounts(resources, "capacity")),
+        dict(_amounts(resources, "allocatable")),
+        dict(_amounts(resources, "available")),
+    )
+
+
+def _amounts(resources: Iterable[ZoneResource], field: str) -> Iterator[tuple[str, int]]:
+    for each in resources:
+        wire: WireQuantity = getattr(each, field)
+        yield each.name, parse_quantity(wire).nano // NANO_PER_UNIT
