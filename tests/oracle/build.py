@@ -1,4 +1,5 @@
-"""Builds the programs to compare with: the real Descheduler, kube-scheduler, OpenShift's descheduler operator, and the VPA.
+"""Builds the programs to compare with: the real Descheduler, kube-scheduler, OpenShift's descheduler operator, the VPA,
+and a kubelet's managers of CPUs and memory.
 
 Finds Go 1.26 or installs it below build/.
 
@@ -23,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).resolve().parent
 BINARIES = ROOT / "build" / "oracle"
-PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscaler")
+PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscaler", "kubelet")
 #: The version of each minor's modules, besides that of scheduler/go.mod.
 MINORS = {33: "33.13", 34: "34.4", 35: "35.4", 37: "37.2"}
 _LINKED = "36.1"
