@@ -25,6 +25,7 @@ from restow.scheduling.framework.waiting_pods import Queue
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.numa.alignment import Alignment
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,6 +58,10 @@ class Scheduling:
         """What the claims of a pod lack on a node, a clause for people; empty where that is not a matter of numbers."""
         return self.context.shared(Claims).lacking(pod, node)
 
+    def kubelet(self, pod: int, node: int) -> str:
+        """Why the kubelet of a node refuses a pod, or may, a clause for people; empty where nothing is known against it."""
+        return self.context.shared(_alignment).answer(pod, node).text
+
     def decisions(self, feedback: Feedback) -> Iterator[SchedulingDecision]:
         """Decide about one pod after the other; then warn of what the answers depend on and the input lacks."""
         preempting = False
@@ -70,6 +75,10 @@ class Scheduling:
                 yield decision
                 preempting = preempting or bool(decision.victims)
         feedback.warn(_missing(self.found, self.queue.pods, preempting=preempting))
+
+
+def _alignment(context: Context) -> Alignment:
+    return Alignment(context.state)
 
 
 def prepare(request: ScheduleRequest, feedback: Feedback) -> Scheduling:

@@ -180,6 +180,9 @@ def plan(
       nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,quota,pvc,pv,csinodes; \
       kubectl get --raw \
       /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
+      kubectl get --raw \
+      /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies \
+      2>/dev/null; \
       kubectl get -A -o json \
       resourceclaims,resourceclaimtemplates,deviceclasses,resourceslices \
       2>/dev/null; \

@@ -78,6 +78,9 @@ def schedule(
       nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,quota,pvc,pv,csinodes; \
       kubectl get --raw \
       /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
+      kubectl get --raw \
+      /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies \
+      2>/dev/null; \
       kubectl get -A -o json \
       resourceclaims,resourceclaimtemplates,deviceclasses,resourceslices \
       2>/dev/null; \
@@ -147,7 +150,8 @@ class _Output:
 
         def explain(decision: SchedulingDecision) -> list[list[Text]]:
             could_win = len(asked.schedulers.scheduler_of(decision.pod).odds(decision).nodes)
-            aside = Aside(asked.ahead, could_win, partial(asked.lacking_devices, decision.pod))
+            lacking, kubelet = partial(asked.lacking_devices, decision.pod), partial(asked.kubelet, decision.pod)
+            aside = Aside(asked.ahead, could_win, lacking, kubelet)
             return explanation(cluster, decision, aside, page.width)
 
         pages = self._each(explain)

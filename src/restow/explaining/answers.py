@@ -54,6 +54,7 @@ from restow.proving.planning import named_move, owner_ref, pod_ref
 from restow.scheduling.devices.claims import Claims
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
+from restow.scheduling.numa.alignment import Alignment
 from restow.scheduling.plugins import (
     dynamic_resources,
     node_resources_fit,
@@ -206,15 +207,24 @@ def _places(setting: Setting, pod: int, answer: ReplacementAnswer) -> LandingPla
         if rejections_by_node:
             grouped[rejections_by_node[0].plugin, rejections_by_node[0].outcome.reasons].append(node)
     details = _Details(setting, pod, answer)
+    fitting = [node for node, each in enumerate(answer.rejections_by_node) if not each]
     return LandingPlaces(
-        fitting=tuple(names[node] for node, each in enumerate(answer.rejections_by_node) if not each),
+        fitting=tuple(names[node] for node in fitting),
         candidates=tuple(names[node] for node in answer.odds.nodes.tolist()),
         probabilities=tuple(answer.odds.probability.round(DIGITS).tolist()) if answer.odds.is_known else (),
         rejected=tuple(
             Rejected(plugin, reasons, tuple(names[node] for node in nodes), details.of(nodes))
             for (plugin, reasons), nodes in sorted(grouped.items(), key=lambda each: (-len(each[1]), each[1]))
         ),
+        kubelets=_kubelets(setting, pod, fitting),
     )
+
+
+def _kubelets(setting: Setting, pod: int, nodes: list[int]) -> dict[str, str]:
+    state = setting.cycle.state
+    alignment, following = Alignment(state), Replacements(state, setting.now).like(pod)
+    texts = {node: alignment.answer(following, node).text for node in nodes}
+    return {state.cluster.nodes.names[node]: text for node, text in texts.items() if text}
 
 
 class _Details:

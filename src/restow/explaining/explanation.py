@@ -77,6 +77,8 @@ class LandingPlaces(Struct, frozen=True, rename="camel"):
     candidates: tuple[str, ...]
     probabilities: tuple[float, ...]
     rejected: tuple[Rejected, ...]
+    #: Why the kubelet of a node that fits refuses the pod, or may, by node; the scheduler does not look at that.
+    kubelets: dict[str, str]
 
 
 class Step(Struct, frozen=True):

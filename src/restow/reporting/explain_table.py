@@ -142,11 +142,15 @@ def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, 
     for gate in view.gates:
         yield from labelled_line(gate.stage, gate.message, width, style="red" if gate.passes is False else "")
         if gate.stage == Stage.PLACEMENT:
-            if gate.passes or gate.code in (RefusalCode.NOT_CERTAIN, RefusalCode.HARMFUL):
+            if gate.passes or gate.code in _ABOUT_WINNERS:
                 yield from _winners(explanation, view, width)
             if with_places and not gate.passes:
                 yield from _rejections(explanation, width)
     yield from _change_lines(view.changes, width)
+
+
+#: Refusals for what could win.
+_ABOUT_WINNERS: Final = (RefusalCode.NOT_CERTAIN, RefusalCode.HARMFUL, RefusalCode.NOT_ALIGNED)
 
 
 def _repeats_a_gate(view: StrategyView) -> bool:
@@ -168,6 +172,9 @@ def _winners(explanation: PodExplanation, view: StrategyView, width: int) -> Ite
         satisfied = f"{len(view.welcome):,} of them" if view.welcome else "none of them"
         sentence = f"{some(candidates, _MOST_NODES)}; {satisfied} would satisfy {view.plugin}"
         yield from labelled_line("could win", sentence, width)
+        doubted = [name for name in places.candidates if name in places.kubelets]
+        for name in doubted[:_MOST_NAMES]:
+            yield from _node_line(name, places.kubelets[name], width)
 
 
 def _rejections(explanation: PodExplanation, width: int) -> Iterator[Text]:

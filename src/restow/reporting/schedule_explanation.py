@@ -56,6 +56,8 @@ class Aside:
     could_win: int = 0
     #: What the pod lacks of devices on a node, a clause; empty where that is not a matter of numbers.
     lacking_devices: Callable[[int], str] = lambda _node: ""
+    #: Why the kubelet of a node refuses the pod, or may, a clause; empty where nothing is known against it.
+    kubelet: Callable[[int], str] = lambda _node: ""
 
 
 def explanation(cluster: ClusterSnapshot, decision: SchedulingDecision, aside: Aside, width: int) -> list[list[Text]]:
@@ -106,6 +108,20 @@ def _answer_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, aside:
     if aside.could_win > len(decision.best):
         nodes = counted(aside.could_win, "node")
         yield from dim_lines(f"{nodes} could win: kube-scheduler scores only a sample of this many nodes", width)
+    yield from _kubelet_lines(cluster, decision, decision.ranking, aside, width)
+
+
+def _kubelet_lines(
+    cluster: ClusterSnapshot, decision: SchedulingDecision, ranking: Ranking, aside: Aside, width: int
+) -> Iterator[Text]:
+    """Yield what kubelets have against the pod, which the scheduler does not know: first that of its node."""
+    names, others = cluster.nodes.names, [node for node in ranking.nodes.tolist() if node != decision.node]
+    told = [(names[node], text) for node in (decision.node, *others) if (text := aside.kubelet(node))]
+    for name, text in told[:_MOST_CANDIDATES]:
+        style = "bold yellow" if name == names[decision.node] else "dim"
+        yield from paragraph(printable(f"{name}: {text}"), width, style, indent=1, further=3)
+    if len(told) > _MOST_CANDIDATES:
+        yield from dim_lines(f"and {len(told) - _MOST_CANDIDATES:,} more", width)
 
 
 def _preemption_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, width: int) -> Iterator[Text]:
