@@ -41,6 +41,6 @@ def _python_of_the_image() -> str:
     return found
 
 
-@pytest.mark.parametrize("kind", ["VerticalPodAutoscaler", "VirtualMachineInstanceMigration"])
+@pytest.mark.parametrize("kind", ["VerticalPodAutoscaler", "NodeResourceTopology", "VirtualMachineInstanceMigration"])
 def test_the_versions_of_other_programs_kinds_are_those_that_are_read(kind: str) -> None:
     assert f"`{API_VERSIONS[kind]}`" in PAGE

@@ -60,6 +60,8 @@ LOSSES = (
     Loss("apps", "daemonsets"),
     Loss("apps", "controllerrevisions"),
     Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
+    # Of nodes that align pods; here none does.
+    Loss("topology.node.k8s.io", "noderesourcetopologies"),
     # Of pods that claim devices; here none does.
     *(Loss("resource.k8s.io", each) for each in DEVICES),
     # Of namespaces that are full; here none is.

@@ -18,13 +18,12 @@ from restow.kube.objects import DEVICE_KINDS, KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
-#: What is read from files only. In a live cluster, two running pods of one virtual machine show its migration; few
-#: clusters serve NodeResourceTopologies.
-STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
+#: What is read from files only. In a live cluster, two running pods of one virtual machine show its migration.
+STORED = ("UsageSeries", "VirtualMachineInstanceMigration")
 #: Kinds that no rule reads; the owner above a Job is named by its own owner reference.
 _UNREAD = ("CronJob",)
 #: Kinds that not every API server serves: one that does not has no objects of it.
-OPTIONAL = ("VerticalPodAutoscaler", *DEVICE_KINDS)
+OPTIONAL = ("VerticalPodAutoscaler", "NodeResourceTopology", *DEVICE_KINDS)
 #: The kinds that decisions depend on.
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.

@@ -39,7 +39,10 @@ _PATHS: Final = {
     "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
 }
 #: Where it lists kinds that not every cluster serves; then nothing is written of them.
-_OPTIONAL: Final = {"VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"}
+_OPTIONAL: Final = {
+    "VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers",
+    "NodeResourceTopology": "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
+}
 #: What kubectl calls kinds of the same sort that are served together. Where there are none, they are not needed.
 _DEVICES: Final = dict(
     zip(DEVICE_KINDS, ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices"), strict=True)
