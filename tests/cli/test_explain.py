@@ -9,8 +9,11 @@ import msgspec
 import pytest
 
 from builders import NOW, a_list, a_node, a_pod
+from descheduling.harness import a_policy
+from proving.proven import TOLD
 from restow.explaining.explanation import NodeExplanation, PodExplanation
 from restow.sources.kubectl import DUMP
+from scheduling.numa.numa_nodes import a_topology_object
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATABASE = [
@@ -54,6 +57,25 @@ def test_json_has_every_field(restow):
         "PodExplanation", "stays", "StatefulSet/db",
     )  # fmt: skip
     assert [each.plugin for each in explanation.strategies if each.wanted] == ["LowNodeUtilization"]
+
+
+def test_it_says_where_a_kubelet_refuses_the_pod(restow, tmp_path):
+    amounts = {"requests": {"cpu": "4", "memory": "1Gi"}, "limits": {"cpu": "4", "memory": "1Gi"}}
+    pod = a_pod("p", node="n1", owner=("ReplicaSet", "web"), containers=[{"name": "c", "resources": amounts}])
+    nodes = [a_node("n1", cpu="8", taints=["gone:NoSchedule"]), a_node("n2", cpu="8")]
+    topology = a_topology_object("n2", {"cpu": (4, 3)}, {"cpu": (4, 3)})
+    busy = {"requests": {"cpu": "1", "memory": "1Mi"}, "limits": {"cpu": "1", "memory": "1Mi"}}
+    others = [a_pod(name, node="n2", containers=[{"name": "c", "resources": busy}]) for name in ("a", "b")]
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(json.dumps(a_policy("RemovePodsViolatingNodeTaints", {})))
+    dump = msgspec.json.encode(a_list(*nodes, topology, pod, *others, *TOLD))
+    asked = ("explain", "pod", "default/p", "-f", "-", "--policy-config-file", policy)
+    told = words(restow(*asked, stdin=dump).out)
+    assert "placement 1 of 1 other node fits; the kubelet of n2 refuses it" in told
+    assert "could win n2" in told
+    explanation = msgspec.json.decode(restow(*asked, "-o", "json", stdin=dump).out.encode(), type=PodExplanation)
+    assert explanation.places is not None
+    assert list(explanation.places.kubelets) == ["n2"]
 
 
 def test_json_is_the_same_every_time(restow):

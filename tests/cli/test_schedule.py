@@ -24,6 +24,7 @@ from builders import (
 from builders.affinity import pod_term, selector
 from builders.devices import a_claim, a_claim_template, a_device, a_device_class, a_request, a_slice, exactly, uses
 from restow.reporting.schedule_result import ScheduleResult
+from scheduling.numa.numa_nodes import a_topology_object
 
 TEAM = {"matchLabels": {"team": "a"}}
 
@@ -56,6 +57,21 @@ def test_of_devices_it_says_how_many_are_free_and_how_many_are_wanted(restow):
     dump = a_list(*nodes, a_device_class("gpu"), claim, a_claim_template("t"), pod)
     ran = restow("schedule", "-f", "-", "--pod", "default/p", stdin=msgspec.json.encode(dump))
     assert " 2  DynamicResources  cannot allocate all claims\n    n1, n2: 1 of 1 devices of class" in ran.out
+
+
+def test_of_numa_nodes_it_says_where_the_kubelet_refuses_the_pod(restow):
+    """The scheduler knows nothing of it, and chooses the node all the same."""
+    amounts = {"cpu": "4", "memory": "1Gi"}
+    pod = a_pod("p", containers=[{"name": "c", "resources": {"requests": amounts, "limits": amounts}}])
+    objects = [a_node("n1", cpu="8"), a_topology_object("n1", {"cpu": (3, 3)}, {"cpu": (5, 3)}), pod]
+    busy = {"requests": {"cpu": "2", "memory": "1Mi"}, "limits": {"cpu": "2", "memory": "1Mi"}}
+    objects.append(a_pod("busy", node="n1", containers=[{"name": "c", "resources": busy}]))
+    ran = restow("schedule", "-f", "-", "--pod", "default/p", stdin=msgspec.json.encode(a_list(*objects)))
+    assert "default/p goes to n1" in ran.out
+    assert (
+        " n1: the kubelet refuses it: it wants 4 CPUs of one NUMA node, and none has more\n   than 3 CPUs free"
+        in ran.out
+    )
 
 
 def contest():
