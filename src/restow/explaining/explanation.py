@@ -78,7 +78,7 @@ class LandingPlaces(Struct, frozen=True, rename="camel"):
     probabilities: tuple[float, ...]
     rejected: tuple[Rejected, ...]
     #: Why the kubelet of a node that fits refuses the pod, or may, by node; the scheduler does not look at that.
-    kubelets: dict[str, str]
+    kubelets: dict[str, str] = {}
 
 
 class Step(Struct, frozen=True):

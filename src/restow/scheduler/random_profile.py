@@ -1,7 +1,4 @@
-"""A scheduler in sixty lines: each pod that names it goes to a random ready node, whether it fits there or not.
-
-It watches the nodes, and only the pods that name it and have no node, so it never sees pods of other schedulers.
-"""
+"""A scheduler in sixty lines: each pod that names it goes to a random ready node, whether it fits there or not."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,13 +20,15 @@ OnBinding = Callable[[ObjectRef, str, Outcome], None]
 async def schedule_at_random(api: Api, name: str, chance: Random, permit: Permit, on_binding: OnBinding) -> None:
     """Bind the pods that name this scheduler until cancelled; ``on_binding`` is called with each pod's node and the outcome."""
     nodes, pods, changed = dict[str, Node](), dict[str, Pod](), asyncio.Event()
+    # Only the pods that name it and have no node: it never sees pods of other schedulers, and what it has bound leaves
+    # the selection.
     waiting = Selection(fields=f"spec.schedulerName={name},spec.nodeName=,status.phase=Pending")
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(_keep(nodes, api, "Node", Selection(), changed))
         tasks.create_task(_keep(pods, api, "Pod", waiting, changed))
         while True:
-            with suppress(TimeoutError):  # After a second, what was refused is tried again.
-                async with asyncio.timeout(1):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):  # After a second, what was refused is tried again.
                     await changed.wait()
             changed.clear()
             ready = sorted(node.metadata.name for node in nodes.values() if _takes_pods(node))
