@@ -131,6 +131,12 @@ def allocated(request: str, device: str, *, driver: str = "gpu.example.com", poo
     return {"request": request, "driver": driver, "pool": pool, "device": device, **more}
 
 
+def a_taint_rule(name: str, selector: Object | None, *, key: str = "broken", effect: str = "NoSchedule") -> Object:
+    """A DeviceTaintRule for the devices of this driver, pool and name."""
+    spec = present(deviceSelector=selector, taint={"key": key, "value": "yes", "effect": effect})
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": name}, "spec": spec}
+
+
 def only_on(node: str) -> Object:
     """A node selector for one node."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}

@@ -14,6 +14,7 @@ from builders.devices import (
     a_device_class,
     a_request,
     a_slice,
+    a_taint_rule,
     allocated,
     exactly,
     uses,
@@ -94,11 +95,7 @@ CLAIMING = a_pod(
     [
         (35, Certainty.LIKELY, "it claims devices, and Kubernetes 1.35 tries pools of them in an order of chance"),
         (36, Certainty.CERTAIN, ""),
-        (
-            37,
-            Certainty.LIKELY,
-            "it claims devices, and a DeviceTaintRule, which counts in Kubernetes 1.37, is not read",
-        ),
+        (37, Certainty.LIKELY, "it claims devices, and objects of kind DeviceTaintRule are not known here"),
     ],
 )
 @pytest.mark.parametrize("steering", ["none", "nominate"])
@@ -108,6 +105,23 @@ def test_where_the_devices_of_a_pod_are_open_its_move_is_likely_at_most(
     cycle = planned(minor, DUPLICATES[0], CLAIMING, *GPUS, policy=a_policy("RemoveDuplicates", {}), steering=steering)
     (eviction,) = cycle.record.evictions
     assert (moved(cycle), eviction.landing.certainty, eviction.landing.caveat) == (["p1"], certainty, says)
+
+
+def test_where_taint_rules_are_known_it_is_certain_in_1_37() -> None:
+    rule = a_taint_rule("broken", {"device": "none"})
+    cycle = planned(37, DUPLICATES[0], CLAIMING, *GPUS, rule, policy=a_policy("RemoveDuplicates", {}))
+    (eviction,) = cycle.record.evictions
+    assert (eviction.landing.certainty, eviction.landing.caveat) == (Certainty.CERTAIN, "")
+
+
+def test_where_drivers_prepare_devices_late_it_is_likely_at_most() -> None:
+    late = a_slice("late", [a_device("z", bindingConditions=["ready"])], node="n2", pool="late")
+    cycle = planned(36, DUPLICATES[0], CLAIMING, *GPUS, late, policy=a_policy("RemoveDuplicates", {}))
+    (eviction,) = cycle.record.evictions
+    assert (eviction.landing.certainty, eviction.landing.caveat) == (
+        Certainty.LIKELY,
+        "it claims devices, of which some are prepared once a node is chosen (bindingConditions), and that may fail",
+    )
 
 
 def test_so_is_the_move_of_a_pod_that_requests_what_a_class_serves() -> None:

@@ -82,6 +82,7 @@ RESOURCES: Mapping[str, ApiResource] = dict(
         _row("ResourceClaimTemplate", "resourceclaimtemplates", namespaced=True),
         _row("DeviceClass", "deviceclasses", namespaced=False),
         _row("ResourceSlice", "resourceslices", namespaced=False),
+        _row("DeviceTaintRule", "devicetaintrules", namespaced=False),
         _row("NodeResourceTopology", "noderesourcetopologies", namespaced=False),
         _row("NodeMetrics", "nodes", namespaced=False),
         _row("PodMetrics", "pods", namespaced=True),

@@ -41,6 +41,7 @@ _PATHS: Final = {
 #: Where it lists kinds that not every cluster serves; then nothing is written of them.
 _OPTIONAL: Final = {
     "VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers",
+    "DeviceTaintRule": "/apis/resource.k8s.io/v1/devicetaintrules",
     "NodeResourceTopology": "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
 }
 #: What kubectl calls kinds of the same sort that are served together. Where there are none, they are not needed.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from builders import Object, a_node, a_pod
 from builders.devices import a_claim, a_device, a_device_class, a_slice, exactly, uses
 from descheduling.harness import a_cluster
@@ -40,8 +42,8 @@ def as_request(request: Object) -> Object:
 class Finding:
     """The scheduler of a cluster, and what claims have there."""
 
-    def __init__(self, *objects: Object) -> None:
-        self.state = ClusterState(a_cluster(*objects))
+    def __init__(self, *objects: Object, minor: int | None = None) -> None:
+        self.state = ClusterState(replace(a_cluster(*objects), server_minor=minor))
         self.context = Context.of(self.state)
         self.scheduler = Scheduler(self.context)
 

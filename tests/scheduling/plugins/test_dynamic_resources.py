@@ -13,6 +13,7 @@ from builders.devices import (
     a_device_class,
     a_request,
     a_slice,
+    a_taint_rule,
     allocated,
     exactly,
     first_available,
@@ -27,6 +28,7 @@ from scheduling.configurations import a_configuration, a_profile, a_set, loaded
 from scheduling.devices.finding import GPU, GPUS, NODES, Finding, claiming, gpus, on
 
 ONE = a_request("r", "gpu")
+PREPARED: Object = {"bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
 
 
 def running(name: str, device: str, node: str = "n1") -> list[Object]:
@@ -40,6 +42,11 @@ def running(name: str, device: str, node: str = "n1") -> list[Object]:
 def naming(name: str, claim: str, **more: object) -> Object:
     """A pod that names a claim."""
     return a_pod(name, spec={"resourceClaims": [uses("devices", claim=claim)]}, **more)  # type: ignore[arg-type]
+
+
+def users(claim: str) -> list[Object]:
+    """Two pods that name a claim."""
+    return [naming("p", claim), naming("q", claim)]
 
 
 class TestWhoHasWhat:
@@ -88,6 +95,69 @@ class TestWhoHasWhat:
         asked = Finding(a_node("n1"), GPUS, on("n1", *gpus(1)), *running("u", "gpu-0"), *important)
         assert asked.decide().victims == ()
         assert "Preemption is not helpful for scheduling" in asked.decide().message
+
+
+class TestPreparedLate:
+    """Devices that their driver prepares once a node is chosen (``bindingConditions``)."""
+
+    def test_pools_without_such_devices_are_tried_first(self) -> None:
+        late, ready = a_device("a", **PREPARED), a_device("z")
+        pools = [a_slice("a", [late], node="n1", pool="first"), a_slice("b", [ready], node="n1", pool="last")]
+        asked = Finding(a_node("n1"), GPUS, *pools, *claiming(ONE))
+        asked.settle("p")
+        assert asked.devices() == ["r last/z"]
+
+    def test_they_are_taken_where_there_are_no_others(self) -> None:
+        asked = Finding(
+            a_node("n1"), GPUS, on("n1", a_device("a", **PREPARED)), *claiming(ONE), *claiming(ONE, name="q")
+        )
+        asked.settle("p")
+        assert (asked.devices(), asked.feasible("q")) == (["r n1/a"], [])
+
+    def test_one_that_binds_to_its_node_ties_later_users_to_it(self) -> None:
+        late = a_device("a", bindsToNode=True, **PREPARED)
+        asked = Finding(*NODES, GPUS, a_slice("net", [late], allNodes=True), a_claim("c", exactly(ONE)), *users("c"))
+        asked.settle("p")
+        assert len(asked.feasible("q")) == 1
+
+    @pytest.mark.parametrize(("types", "nodes"), [(["ready"], ["n1"]), (["failed"], []), (["ready", "failed"], [])])
+    def test_a_claim_whose_driver_has_failed_fits_nowhere(self, types: list[str], nodes: list[str]) -> None:
+        held = allocated("r", "a", pool="n1", **PREPARED)
+        claim = a_claim("c", exactly(ONE), devices=[held], node="n1", reserved_for=("other",))
+        said = [{"type": each, "status": "True"} for each in types]
+        claim["status"]["devices"] = [
+            {"driver": GPU, "pool": "n1", "device": "other", "conditions": []},
+            {"driver": GPU, "pool": "n1", "device": "a", "conditions": said},
+        ]
+        asked = Finding(*NODES, GPUS, on("n1", a_device("a", **PREPARED)), claim, naming("p", "c"))
+        assert asked.feasible() == nodes
+
+
+class TestTaintRules:
+    """DeviceTaintRules, which count since Kubernetes 1.37."""
+
+    @pytest.mark.parametrize(
+        ("selector", "nodes"),
+        [
+            ({}, []),
+            (None, ["n1", "n2"]),
+            ({"pool": "n1"}, ["n2"]),
+            ({"driver": "other.example.com"}, ["n1", "n2"]),
+            ({"driver": GPU, "pool": "n2", "device": "gpu-0"}, ["n1"]),
+            ({"device": "gpu-7"}, ["n1", "n2"]),
+        ],
+    )
+    def test_a_rule_is_for_the_devices_that_have_all_that_it_names(
+        self, selector: Object | None, nodes: list[str]
+    ) -> None:
+        rule = a_taint_rule("broken", selector)
+        asked = Finding(*NODES, GPUS, on("n1", *gpus(1)), on("n2", *gpus(1)), rule, *claiming(ONE), minor=37)
+        assert asked.feasible() == nodes
+
+    def test_a_request_may_tolerate_it(self) -> None:
+        tolerant = a_request("r", "gpu", tolerations=[{"key": "broken", "operator": "Exists"}])
+        objects = [GPUS, on("n1", *gpus(1)), a_taint_rule("broken", {})]
+        assert Finding(*NODES, *objects, *claiming(tolerant), minor=37).feasible() == ["n1"]
 
 
 class TestMessages:
@@ -151,9 +221,10 @@ class TestWhatIsNotKnown:
         text = self.unknown(GPUS, on("n1", *gpus(1)), *claiming(odd))
         assert text == "claim default/p-devices: selector #0: the expression calls format, which restow does not know"
 
-    def test_devices_that_are_prepared_late(self) -> None:
-        late = a_device("a", bindingConditions=["ready"], bindingFailureConditions=["failed"])
-        assert "bindingConditions" in self.unknown(GPUS, on("n1", late), *claiming(ONE))
+    def test_whether_a_driver_prepares_what_somebody_else_waits_for(self) -> None:
+        held = allocated("r", "a", pool="n1", **PREPARED)
+        shared = a_claim("c", exactly(ONE), devices=[held], node="n1", reserved_for=("other",))
+        assert "bindingConditions" in self.unknown(GPUS, on("n1", a_device("a", **PREPARED)), shared, naming("p", "c"))
 
     def test_extended_resources_that_a_class_serves_need_claims_to_be_known(self) -> None:
         served = a_device_class("served", extendedResourceName="example.com/gpu")

@@ -17,6 +17,7 @@ from builders.devices import (
     a_device_class,
     a_request,
     a_slice,
+    a_taint_rule,
     allocated,
     exactly,
     first_available,
@@ -244,6 +245,17 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
             "n2": ("UAU", "invalid resource pools were encountered"),
         },
         {"n1": ("UAU", "invalid resource pools were encountered"), "n2": ("UAU", "cannot allocate all claims")},
+    ),
+    minors.DEVICE_TAINT_RULES: (
+        [
+            a_node("n"),
+            a_slice("s", [a_device("a")], node="n"),
+            a_taint_rule("broken", {"pool": "n"}),
+            *wanting(a_claim("c", exactly(a_request("r", "gpu")))),
+        ],
+        decided,
+        (["n"], ""),
+        ([], LACKS_DEVICES.format("")),
     ),
     minors.SCORED_BY_CLAIM: (
         [

@@ -37,7 +37,13 @@ from restow.kube.objects.cluster_objects import (
     VirtualMachineInstanceMigration,
     ZoneResource,
 )
-from restow.kube.objects.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from restow.kube.objects.devices import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from restow.kube.objects.metadata import (
     ABSENT,
     Annotations,
@@ -129,6 +135,7 @@ __all__ = [
     "ContainerStatus",
     "ControllerRevision",
     "DeviceClass",
+    "DeviceTaintRule",
     "GCEPersistentDisk",
     "ISCSIVolume",
     "Int32",
@@ -224,6 +231,7 @@ _ALL: Final[Mapping[str, tuple[str, type[Struct]]]] = {
     "ResourceClaimTemplate": ("resource.k8s.io/v1", ResourceClaimTemplate),
     "DeviceClass": ("resource.k8s.io/v1", DeviceClass),
     "ResourceSlice": ("resource.k8s.io/v1", ResourceSlice),
+    "DeviceTaintRule": ("resource.k8s.io/v1", DeviceTaintRule),
     "VirtualMachineInstanceMigration": ("kubevirt.io/v1", VirtualMachineInstanceMigration),
     "NodeResourceTopology": ("topology.node.k8s.io/v1alpha2", NodeResourceTopology),
     "NodeMetrics": ("metrics.k8s.io/v1beta1", NodeMetrics),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from restow.kube.objects.cluster_objects import Taint
-from restow.kube.objects.metadata import Int64, NodeSelector, ObjectMeta, WireQuantity
+from restow.kube.objects.metadata import Condition, Int64, NodeSelector, ObjectMeta, WireQuantity
 from restow.kube.objects.pods import Toleration
 
 
@@ -187,7 +187,9 @@ class AllocatedDevice(Struct, frozen=True, gc=False, rename="camel"):
     admin_access: bool = False
     share_id: str | None = field(default=None, name="shareID")
     consumed_capacity: dict[str, WireQuantity] | None = None
+    #: What has to be true of it before a pod is bound, and what must not be.
     binding_conditions: tuple[str, ...] | None = None
+    binding_failure_conditions: tuple[str, ...] | None = None
 
 
 class AllocatedDevices(Struct, frozen=True, gc=False):
@@ -211,8 +213,18 @@ class ClaimConsumer(Struct, frozen=True, gc=False):
     uid: str = ""
 
 
+class AllocatedDeviceStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """What a driver says of a device that a claim has."""
+
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    conditions: tuple[Condition, ...] | None = None
+
+
 class ResourceClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
     allocation: AllocationResult | None = None
+    devices: tuple[AllocatedDeviceStatus, ...] | None = None
     reserved_for: tuple[ClaimConsumer, ...] | None = None
 
 
@@ -231,3 +243,24 @@ class ResourceClaimTemplate(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
+
+
+class DeviceTaintSelector(Struct, frozen=True, gc=False):
+    """Which devices a rule is for: those that have all that is named; without any name, all."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Struct, frozen=True, gc=False, rename="camel"):
+    #: None: for no device.
+    device_selector: DeviceTaintSelector | None = None
+    taint: Taint = Taint()
+
+
+class DeviceTaintRule(Struct, frozen=True, gc=False):
+    """A taint that somebody gives to devices, beside those that their drivers give them."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

@@ -7,11 +7,12 @@ k8s.io/dynamic-resource-allocation 0.36, and allocated devices of DynamicResourc
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 from typing import NamedTuple
 
 from restow.kube.node_selection import NAME_FIELD, NodeSelection
 from restow.kube.objects import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
-from restow.kube.objects.devices import AllocationResult
+from restow.kube.objects.devices import AllocatedDevice, AllocatedDeviceStatus, ResourceClaimStatus
 from restow.scheduling.devices.allocation import Allocated
 from restow.scheduling.devices.capacity import nano
 from restow.scheduling.devices.holdings import Holding
@@ -26,6 +27,14 @@ class HeldDevice(NamedTuple):
     device: DeviceId
 
 
+class Readiness(Enum):
+    """How far drivers are with the devices of a claim that they prepare once a node is chosen."""
+
+    READY = "ready"
+    WAITED_FOR = "waited for"
+    FAILED = "failed"
+
+
 class Allocation(NamedTuple):
     """What a claim has, and on which nodes."""
 
@@ -34,15 +43,14 @@ class Allocation(NamedTuple):
     holdings: tuple[Holding, ...]
     #: None is everywhere.
     nodes: NodeSelection | None
-    #: Whether a driver still has to prepare a device, or has said that it could not.
-    is_prepared_late: bool = False
+    readiness: Readiness = Readiness.READY
 
 
-def in_status(status: AllocationResult | None) -> Allocation | None:
+def in_status(status: ResourceClaimStatus) -> Allocation | None:
     """What the status of a claim says."""
-    if status is None:
+    if status.allocation is None:
         return None
-    results = status.devices.results or ()
+    results = status.allocation.devices.results or ()
     devices = tuple(HeldDevice(each.request, DeviceId(each.driver, each.pool, each.device)) for each in results)
     holdings = tuple(
         Holding(
@@ -54,9 +62,25 @@ def in_status(status: AllocationResult | None) -> Allocation | None:
         for each, held in zip(results, devices, strict=True)
         if not each.admin_access
     )
-    selector = status.node_selector
+    selector = status.allocation.node_selector
     nodes = None if selector is None else NodeSelection.compile(None, selector)
-    return Allocation(devices, holdings, nodes, any(each.binding_conditions for each in results))
+    return Allocation(devices, holdings, nodes, _readiness(results, status.devices or ()))
+
+
+def _readiness(results: Iterable[AllocatedDevice], told: Iterable[AllocatedDeviceStatus]) -> Readiness:
+    """Whether all devices are prepared: the first that is not, or has failed, decides. Source: isClaimReadyForBinding."""
+    conditions: dict[DeviceId, set[str]] = {}
+    for said in told:
+        true = {each.type for each in said.conditions or () if each.status == "True"}
+        conditions.setdefault(DeviceId(said.driver, said.pool, said.device), true)
+    for each in results:
+        if each.binding_conditions:
+            true = conditions.get(DeviceId(each.driver, each.pool, each.device), set())
+            if not true.isdisjoint(each.binding_failure_conditions or ()):
+                return Readiness.FAILED
+            if not true.issuperset(each.binding_conditions):
+                return Readiness.WAITED_FOR
+    return Readiness.READY
 
 
 def on_node(got: Iterable[Allocated], node: str) -> Allocation:

@@ -27,7 +27,7 @@ from restow.scheduling.devices.asked import NamedClaim, Reach
 from restow.scheduling.devices.extended_resources import NAME, claim_for, is_on_nodes, owners_of_claims, serving_classes
 from restow.scheduling.devices.holdings import Holding, Holdings
 from restow.scheduling.devices.pools import Inventory, Pool, PoolId
-from restow.scheduling.devices.rules import rules_of, unclear_in_claim, unclear_in_slices
+from restow.scheduling.devices.rules import TAINT_RULE, rules_of, unclear_in_claim, unclear_in_slices
 from restow.scheduling.devices.selectors import Selectors
 from restow.scheduling.devices.shortage import shortage
 from restow.scheduling.framework.context import Context, Follower
@@ -38,7 +38,9 @@ CLAIM, TEMPLATE, CLASS, SLICE = DEVICE_KINDS
 #: Namespace and name of a claim; one that is to be made of a template has its pod's row and name instead.
 ClaimKey = tuple[str | int, str]
 #: Why it is not known what a pod gets.
-PREPARED_LATE: Final = "a device that it claims is prepared once a node is chosen (bindingConditions), which may fail"
+WAITED_FOR: Final = (
+    "its claim has a device that a driver is still preparing (bindingConditions), for as long as it takes"
+)
 
 
 class NoClaimError(Exception):
@@ -141,10 +143,7 @@ class Claims:
         if wanted.shape not in known:
             reach = self.reach(node)
             self._check_version(reach, wanted)
-            got = allocate(reach, wanted.claims)
-            if any(each.device.wire.binding_conditions for devices in got or () for each in devices):
-                raise UnknownError(PREPARED_LATE)
-            known[wanted.shape] = got
+            known[wanted.shape] = allocate(reach, wanted.claims)
         return known[wanted.shape]
 
     def _check_version(self, reach: Reach, wanted: Wanted) -> None:
@@ -191,7 +190,7 @@ class Claims:
         return bool(self._named(pod) or self.served(pod))
 
     def _seen(self) -> tuple[int, ...]:
-        return tuple(map(self._state.version, DEVICE_KINDS))
+        return tuple(map(self._state.version, (*DEVICE_KINDS, TAINT_RULE)))
 
     def _read(self) -> None:
         """Read all objects."""
@@ -200,7 +199,7 @@ class Claims:
         self._claims: Mapping[Any, ResourceClaim] = cluster.kind(CLAIM)
         self._templates: Mapping[Any, ResourceClaimTemplate] = cluster.kind(TEMPLATE)
         self._classes = cluster.kind(CLASS)
-        self._inventory = Inventory(cluster.kind(SLICE).values(), self._rules)
+        self._inventory = Inventory(cluster.kind(SLICE).values(), self._rules, cluster.kind(TAINT_RULE).values())
         self._unclear = "" if self._rules.in_order else unclear_in_slices(cluster.kind(SLICE).values())
         serving = serving_classes(cluster)
         self._serving = {name: each for name, each in serving.items() if not is_on_nodes(cluster, name)}
@@ -211,7 +210,7 @@ class Claims:
         self._made_for = owners_of_claims(self._claims.items())
         self._forget_pools()
         self._known: dict[ClaimKey, Allocation | None] = {
-            key: in_status(claim.status.allocation) for key, claim in self._claims.items()
+            key: in_status(claim.status) for key, claim in self._claims.items()
         }
         self._holdings = Holdings()
         self._got, self._got_for, self._ended = {}, {}, set()

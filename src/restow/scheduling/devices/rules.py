@@ -12,16 +12,20 @@ from typing import Final, NamedTuple
 import msgspec
 
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.kube.objects import DEVICE_KINDS
 from restow.kube.objects.devices import Device, DeviceClaim, DeviceSubRequest, ResourceSlice
 from restow.scheduling.framework.minors import (
     ALL_BY_WHOLE_CAPACITY,
-    ASSUMED,
     COUNTERS_BY_NODE,
+    DEVICE_TAINT_RULES,
     DEVICES_GIVEN_BACK,
     DEVICES_IN_ORDER,
     INVALID_POOLS_PASSED,
     holds,
 )
+
+*_, _SLICE = DEVICE_KINDS
+TAINT_RULE: Final = "DeviceTaintRule"
 
 
 class DeviceRules(NamedTuple):
@@ -37,21 +41,34 @@ class DeviceRules(NamedTuple):
     all_by_whole_capacity: bool
     #: Slices with counters are those of the nodes that they select.
     counters_by_node: bool
+    #: DeviceTaintRules count.
+    by_taint_rules: bool
 
 
 def rules_of(cluster: ClusterSnapshot) -> DeviceRules:
     """The rules of a cluster's scheduler."""
-    changes = (DEVICES_IN_ORDER, INVALID_POOLS_PASSED, DEVICES_GIVEN_BACK, ALL_BY_WHOLE_CAPACITY, COUNTERS_BY_NODE)
+    changes = (
+        DEVICES_IN_ORDER,
+        INVALID_POOLS_PASSED,
+        DEVICES_GIVEN_BACK,
+        ALL_BY_WHOLE_CAPACITY,
+        COUNTERS_BY_NODE,
+        DEVICE_TAINT_RULES,
+    )
     return DeviceRules(*(holds(each, cluster) for each in changes))
 
 
 def doubt_of_devices(cluster: ClusterSnapshot) -> str:
     """Why a pod may get other devices than restow finds, or none; empty where it gets these."""
-    minor = cluster.server_minor
     if not holds(DEVICES_IN_ORDER, cluster):
-        return f"it claims devices, and Kubernetes 1.{minor} tries pools of them in an order of chance"
-    if minor is not None and minor > ASSUMED:
-        return f"it claims devices, and a DeviceTaintRule, which counts in Kubernetes 1.{minor}, is not read"
+        return f"it claims devices, and Kubernetes 1.{cluster.server_minor} tries pools of them in an order of chance"
+    if holds(DEVICE_TAINT_RULES, cluster) and not cluster.has_list(TAINT_RULE):
+        return f"it claims devices, and objects of kind {TAINT_RULE} are not known here"
+    devices = (each for found in cluster.kind(_SLICE).values() for each in found.spec.devices or ())
+    if any(each.binding_conditions for each in devices):
+        return (
+            "it claims devices, of which some are prepared once a node is chosen (bindingConditions), and that may fail"
+        )
     return ""
 
 

@@ -104,6 +104,7 @@ ALL_BY_WHOLE_CAPACITY: Final = Change(
 COUNTERS_BY_NODE: Final = Change(
     37, "DynamicResources", "A slice with counters brings its pool to the nodes that it selects; before, to all nodes."
 )
+DEVICE_TAINT_RULES: Final = Change(37, "DynamicResources", "DeviceTaintRules count: they give devices further taints.")
 SCORED_BY_CLAIM: Final = Change(
     37,
     "DynamicResources",
@@ -155,6 +156,7 @@ CHANGES: Final = (
     DEVICES_GIVEN_BACK,
     ALL_BY_WHOLE_CAPACITY,
     COUNTERS_BY_NODE,
+    DEVICE_TAINT_RULES,
     SCORED_BY_CLAIM,
     VOLUME_IMAGES_DIVIDE,
     NAMESPACE_SELECTOR_DROPPED,

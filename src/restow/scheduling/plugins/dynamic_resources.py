@@ -14,12 +14,13 @@ from typing import Final
 
 import numpy as np
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
 from restow.cluster.pod_values import PodClaim
 from restow.kube.objects.devices import DeviceRequest, DeviceSubRequest
+from restow.scheduling.devices.allocated import Allocation, Readiness
 from restow.scheduling.devices.allocation import Allocated
-from restow.scheduling.devices.claims import CLAIM, CLASS, PREPARED_LATE, SLICE, Claims, NoClaimError, UsedClaim, Wanted
+from restow.scheduling.devices.claims import CLAIM, CLASS, SLICE, WAITED_FOR, Claims, NoClaimError, UsedClaim, Wanted
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs
 from restow.scheduling.framework.extension_points import (
@@ -154,12 +155,17 @@ class DynamicResources:
                     category[position] = 2 if self._claims.has_invalid_pools(node) else 1
         passes = np.equal(category, PASSES)
         for position, claim in enumerate(cycle.claims):
-            if claim.allocation is not None and claim.allocation.nodes is not None:
-                elsewhere = passes & ~matches(claim.allocation.nodes, self._nodes)[nodes]
+            if claim.allocation is not None:
+                elsewhere = passes & ~self._is_usable(claim.allocation)[nodes]
                 category[elsewhere] = 0
                 if elsewhere.any():
                     cycle.unavailable.add(position)
         return FilterResult(category, _OUTCOMES)
+
+    def _is_usable(self, allocation: Allocation) -> BoolArray:
+        """On which nodes what a claim has can be used, bool[node]; on none if a driver could not prepare it."""
+        everywhere = np.full(len(self._nodes), allocation.readiness is not Readiness.FAILED)
+        return everywhere if allocation.nodes is None else everywhere & matches(allocation.nodes, self._nodes)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Prefer nodes that have the earlier of alternatives (``firstAvailable``)."""
@@ -187,8 +193,8 @@ class DynamicResources:
     def _cycle(self, pod: int) -> _Cycle:
         """The cycle of a pod that begins now; NoClaimError where a claim or a class is missing."""
         claims = self._claims.of(pod)
-        if any(each.allocation is not None and each.allocation.is_prepared_late for each in claims):
-            raise UnknownError(PREPARED_LATE).of(NAME)
+        if any(each.allocation is not None and each.allocation.readiness is Readiness.WAITED_FOR for each in claims):
+            raise UnknownError(WAITED_FOR).of(NAME)
         wanted = self._claims.wanted(claims)
         for request in (request for claim in wanted.claims for request in claim.devices.requests or ()):
             for name, each in _alternatives(request):
