@@ -11,6 +11,7 @@ from builders.devices import (
     a_device_class,
     a_request,
     a_slice,
+    a_taint_rule,
     allocated,
     exactly,
     first_available,
@@ -50,7 +51,11 @@ POLICIES = (
     {"default": "1Gi", "validRange": {"min": "1Gi", "max": "12Gi"}},
     {"default": "1", "validRange": {"min": "1", "step": "1500m"}},
 )
+EFFECTS = ("NoSchedule", "NoExecute", "None")
 AMOUNTS = ("1Gi", "3Gi", "7Gi", "15Gi", "40Gi", "2300m")
+
+
+_PREPARED: Object = {"bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
 
 
 class _Devices:
@@ -63,6 +68,9 @@ class _Devices:
         self.has_all = not self.has_counters and chance.maybe(0.4)
         self.has_shared = chance.maybe(0.4)
         self.is_sloppy = chance.maybe(0.15)
+        self.prepares = chance.maybe(0.25)
+        #: Driver, pool and name of devices that a driver prepares once a node is chosen.
+        self.prepared: set[tuple[str, str, str]] = set()
         #: Driver, pool, device, node, and whether several claims may have it: not given away yet.
         self.free: list[tuple[str, str, str, str | None, bool]] = []
 
@@ -81,6 +89,8 @@ class _Devices:
                 for each in made:
                     each["status"]["allocatable"][GPU_RESOURCE] = "0"
         claims = [self._claim(f"c{at}") for at in range(chance.randint(1, 4))]
+        if chance.maybe(0.25):
+            claims.append(self._allocated("held", nodes, ("somebody",))[0])
         pods = [each for at in range(chance.randint(0, 3)) for each in self._running(f"u{at}", nodes)]
         pods += [each for at in range(chance.randint(1, 4)) for each in self._waiting(f"w{at}", claims)]
         if served:
@@ -90,7 +100,15 @@ class _Devices:
             each["metadata"]["resourceVersion"] = str(at + 1)
         if not slices:
             return self.cluster()
-        return [*made, *slices, *classes, *claims, *pods]
+        rules = [self._taint_rule(f"rule{at}") for at in range(chance.randint(1, 2))] if chance.maybe(0.2) else []
+        return [*made, *slices, *rules, *classes, *claims, *pods]
+
+    def _taint_rule(self, name: str) -> Object:
+        chance = self.chance
+        driver, pool, device, *_ = chance.choice(self.free) if self.free else (GPU, "net", "gpu-0-0")
+        names = {"driver": driver, "pool": pool, "device": device}
+        selector = {key: value for key, value in names.items() if chance.maybe(0.6)}
+        return a_taint_rule(name, selector if chance.maybe(0.9) else None, effect=chance.choice(EFFECTS))
 
     def _on_node(self, node: str) -> list[Object]:
         found = []
@@ -117,6 +135,8 @@ class _Devices:
                 devices[-1]["name"] = f"{short}-0-0"
             for each in devices:
                 self.free.append((driver, pool, each["name"], place.get("node"), "allowMultipleAllocations" in each))
+                if "bindingConditions" in each:
+                    self.prepared.add((driver, pool, each["name"]))
             slices.append(a_slice(f"{chance.choice('abc')}-{pool}-{short}-{at}", devices, **common, **place))
         if counters:
             sets = [
@@ -172,9 +192,9 @@ class _Devices:
             policy = chance.choice(POLICIES)
             memory |= {"requestPolicy": policy} if policy else {}
         if chance.maybe(0.1):
-            more["taints"] = [
-                {"key": "broken", "value": "yes", "effect": chance.choice(("NoSchedule", "NoExecute", "None"))}
-            ]
+            more["taints"] = [{"key": "broken", "value": "yes", "effect": chance.choice(EFFECTS)}]
+        if self.prepares and chance.maybe(0.3):
+            more |= _PREPARED | ({"bindsToNode": True} if chance.maybe(0.3) else {})
         if counters and chance.maybe(0.7):
             taken = {
                 "slots": {"value": str(chance.randint(1, 3))},
@@ -241,6 +261,8 @@ class _Devices:
                     }
                 if not is_shared or self.chance.maybe(0.5):
                     self.free.remove(taken)
+                if taken[:3] in self.prepared:
+                    more |= _PREPARED
                 results.append(allocated(requests[0]["name"], device, driver=driver, pool=pool, **more))
         node = node or self.chance.choice(nodes)
         for each in results:
@@ -248,7 +270,25 @@ class _Devices:
         claim = a_claim(
             name, *requests, constraints=constraints, devices=results, node=node, owner=owner, reserved_for=users
         )
+        told = [self._told(each) for each in results if "bindingConditions" in each]
+        if told:
+            claim["status"]["devices"] = told
         return claim, node
+
+    def _told(self, held: Object) -> Object:
+        """What a driver says of a device that it has prepared, or could not."""
+        types = self.chance.choice((["ready"], ["ready"], ["failed"], ["failed", "ready"]))
+        conditions = [
+            {
+                "type": each,
+                "status": "True",
+                "reason": "Said",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+                "message": "",
+            }
+            for each in types
+        ]
+        return {each: held[each] for each in ("driver", "pool", "device")} | {"conditions": conditions}
 
     def _running(self, name: str, nodes: list[str]) -> list[Object]:
         claim, node = self._allocated(f"{name}-own", nodes, (name,), owner=name)

@@ -108,7 +108,17 @@ def as_stored(cluster: list[Object], minor: int) -> list[Object]:
 
 
 #: Fields of devices and claims that are not kept yet.
-_GATED = ("taints", "consumesCounters", "allowMultipleAllocations", "requestPolicy", "tolerations", "consumedCapacity")
+_GATED = (
+    "taints",
+    "consumesCounters",
+    "allowMultipleAllocations",
+    "requestPolicy",
+    "tolerations",
+    "consumedCapacity",
+    "bindingConditions",
+    "bindingFailureConditions",
+    "bindsToNode",
+)
 
 
 def _without_gated_devices(cluster: list[Object], *, are_pools_whole: bool) -> list[Object]:

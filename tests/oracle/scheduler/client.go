@@ -32,6 +32,19 @@ func (c coreClient) Pods(namespace string) corev1client.PodInterface {
 	return podClient{client: c.client, namespace: namespace}
 }
 
+func (c coreClient) Events(string) corev1client.EventInterface { return eventClient{} }
+
+// eventClient drops events.
+type eventClient struct{ corev1client.EventInterface }
+
+func (eventClient) CreateWithEventNamespace(event *v1.Event) (*v1.Event, error) { return event, nil }
+
+func (eventClient) UpdateWithEventNamespace(event *v1.Event) (*v1.Event, error) { return event, nil }
+
+func (eventClient) PatchWithEventNamespace(event *v1.Event, _ []byte) (*v1.Event, error) {
+	return event, nil
+}
+
 type podClient struct {
 	corev1client.PodInterface
 	client    *client

@@ -13,14 +13,11 @@ import (
 )
 
 // chooseGates turns off what only makes the scheduler hurry: preemption in the background, which would come at any time,
-// and the reuse of results between pods alike (since 1.35), which would keep nodes from being scored. DeviceTaintRules are off
-// by default.
+// and the reuse of results between pods alike (since 1.35), which would keep nodes from being scored.
 func chooseGates() error {
 	gates := utilfeature.DefaultMutableFeatureGate
 	chosen := map[string]bool{}
-	for _, gate := range []featuregate.Feature{
-		features.SchedulerAsyncPreemption, "OpportunisticBatching", "DRADeviceTaintRules",
-	} {
+	for _, gate := range []featuregate.Feature{features.SchedulerAsyncPreemption, "OpportunisticBatching"} {
 		if _, known := gates.GetAll()[gate]; known {
 			chosen[string(gate)] = false
 		}

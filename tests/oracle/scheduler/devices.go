@@ -19,6 +19,7 @@ type deviceObjects struct {
 	claims  []*resourcev1.ResourceClaim
 	classes []*resourcev1.DeviceClass
 	slices  []*resourcev1.ResourceSlice
+	rules   taintRules
 }
 
 // decode adds an object of one of the kinds; others are left out.
@@ -30,6 +31,8 @@ func (d *deviceObjects) decode(kind string, text []byte) error {
 		return add(&d.classes, text)
 	case "ResourceSlice":
 		return add(&d.slices, text)
+	case "DeviceTaintRule":
+		return d.rules.decode(text)
 	}
 	return nil
 }
@@ -37,6 +40,7 @@ func (d *deviceObjects) decode(kind string, text []byte) error {
 func (d *deviceObjects) fill(informers *informerSet) {
 	kinds := informers.Resource().V1()
 	deliver(informers, kinds.DeviceClasses().Informer(), d.classes)
+	d.rules.fill(informers)
 	deliver(informers, kinds.ResourceSlices().Informer(), d.slices)
 	deliver(informers, kinds.ResourceClaims().Informer(), d.claims)
 }
@@ -118,9 +122,26 @@ func (c claimClient) replace(claim *resourcev1.ResourceClaim) (*resourcev1.Resou
 		return before, err
 	}
 	after := claim.DeepCopy()
+	prepare(after)
 	after.ResourceVersion = nextVersion(before.ResourceVersion)
 	c.client.informers.byType[reflect.TypeFor[*resourcev1.ResourceClaim]()].update(before, after)
 	return after.DeepCopy(), nil // the scheduler changes what it gets
+}
+
+// prepare does what drivers do once a claim has devices that wait for it: all is ready at once.
+func prepare(claim *resourcev1.ResourceClaim) {
+	if claim.Status.Allocation == nil || len(claim.Status.Devices) > 0 {
+		return
+	}
+	for _, got := range claim.Status.Allocation.Devices.Results {
+		said := resourcev1.AllocatedDeviceStatus{Driver: got.Driver, Pool: got.Pool, Device: got.Device}
+		for _, each := range got.BindingConditions {
+			said.Conditions = append(said.Conditions, metav1.Condition{Type: each, Status: metav1.ConditionTrue})
+		}
+		if len(said.Conditions) > 0 {
+			claim.Status.Devices = append(claim.Status.Devices, said)
+		}
+	}
 }
 
 // nextVersion is greater than a version, which is a number here.

@@ -53,7 +53,8 @@ type informer struct {
 
 func (i *informer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	i.handlers = append(i.handlers, h)
-	return nil, nil // nobody waits for a handler here
+	// Whoever waits for this one waits until the end: it never runs.
+	return i.SharedIndexInformer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 }
 
 func (i *informer) AddEventHandlerWithResyncPeriod(

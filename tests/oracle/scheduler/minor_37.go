@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -60,4 +61,13 @@ func (w *preemptionWatch) SelectVictimsOnNode(
 	pods, violations, status := w.Interface.SelectVictimsOnNode(ctx, state, pod, node, possible, budgets)
 	w.note(node.Node().Name, pods, violations, status)
 	return pods, violations, status
+}
+
+// taintRules give devices further taints.
+type taintRules struct{ rules []*resourcev1.DeviceTaintRule }
+
+func (t *taintRules) decode(text []byte) error { return add(&t.rules, text) }
+
+func (t *taintRules) fill(informers *informerSet) {
+	deliver(informers, informers.Resource().V1().DeviceTaintRules().Informer(), t.rules)
 }
