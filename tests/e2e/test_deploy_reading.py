@@ -39,7 +39,7 @@ class Loss:
 
 
 STORAGE = "storage.k8s.io"
-DEVICES = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+DEVICES = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices", "devicetaintrules")
 LOSSES = (
     Loss("policy", "poddisruptionbudgets", unknown=ALL),
     Loss("apps", "replicasets", uncertain=frozenset({"web", "db", "shy"})),

@@ -181,6 +181,8 @@ def plan(
       kubectl get --raw \
       /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
       kubectl get --raw \
+      /apis/resource.k8s.io/v1/devicetaintrules 2>/dev/null; \
+      kubectl get --raw \
       /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies \
       2>/dev/null; \
       kubectl get -A -o json \
