@@ -34,6 +34,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "ResourceClaimTemplate": ("/apis/resource.k8s.io/v1", "resourceclaimtemplates", True),
     "DeviceClass": ("/apis/resource.k8s.io/v1", "deviceclasses", False),
     "ResourceSlice": ("/apis/resource.k8s.io/v1", "resourceslices", False),
+    "NodeResourceTopology": ("/apis/topology.node.k8s.io/v1alpha2", "noderesourcetopologies", False),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies", True),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "Event": ("/apis/events.k8s.io/v1", "events", True),
