@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 PODS = RESOURCES["Pod"]
 CLASSES = RESOURCES["PriorityClass"]
 #: Kinds that a control plane alone does not serve.
-UNSERVED = ("NodeMetrics", "PodMetrics", "VerticalPodAutoscaler", "NodeResourceTopology")
+UNSERVED = ("NodeMetrics", "PodMetrics", "VerticalPodAutoscaler", "NodeResourceTopology", "DeviceTaintRule")
 
 
 @pytest_asyncio.fixture
