@@ -9,13 +9,16 @@ left is nowhere for sure.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.journal import NodeChange
 from restow.cluster.state import ClusterState
+from restow.scheduling.framework.context import Follower
 from restow.scheduling.numa.admission import Admission, FreeAmounts, admission, spans_memory
 from restow.scheduling.numa.amounts import Amounts, added, within, without
 from restow.scheduling.numa.needs import Part, parts_of, total_of
@@ -75,6 +78,9 @@ class Alignment:
         self._kinds = frozenset(map(_kind, self._topologies.values()))
         #: By ``Pods.resources`` and what is aligned.
         self._parts: dict[tuple[int, _Kind], tuple[Part, ...]] = {}
+        #: What is known of nodes as they are, by ``Pods.resources``.
+        self._answers: defaultdict[int, dict[int, Answer]] = defaultdict(dict)
+        self._follow = Follower(state, self._forget)
         #: The pods that were on a node when its topology was read.
         self._at_first: dict[int, frozenset[int]] = {}
 
@@ -101,6 +107,21 @@ class Alignment:
 
     def answer(self, pod: int, node: int) -> Answer:
         """What is known of the answer of a node's kubelet to a pod that comes there now."""
+        if node not in self._topologies:
+            return _TAKEN
+        if int(self._state.node[pod]) == node:
+            # Without it there, the node is another one.
+            return self._asked(pod, node)
+        self._follow.catch_up()
+        known, resources = self._answers[node], int(self._pods.resources[pod])
+        if resources not in known:
+            known[resources] = self._asked(pod, node)
+        return known[resources]
+
+    def _forget(self, change: NodeChange) -> None:
+        self._answers.pop(change.node, None)
+
+    def _asked(self, pod: int, node: int) -> Answer:
         topology = self._topologies.get(node)
         parts = self._parts_of(pod, _kind(topology)) if topology is not None else ()
         if topology is None or not parts:
