@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from restow.simulating.api_server.store import ORPHAN
 from restow.simulating.controllers.stateful_sets import POD_INDEX, POD_NAME
@@ -154,6 +155,20 @@ def test_revisions_are_counted_on_and_old_ones_deleted():
         scene.settle()
     known = {each.revision for each in scene.store.list("ControllerRevision", "default")}
     assert known == {3, 4}
+
+
+def test_of_two_revisions_alike_the_newest_is_the_current_one():
+    """As a dump may have them. Neither is made the last one again and again."""
+    scene = Scene()
+    scene.store.apply(db(1))
+    scene.settle()
+    (first,) = scene.store.list("ControllerRevision", "default")
+    twin = structs.replace(first, metadata=structs.replace(first.metadata, name="db-twin"), revision=first.revision + 1)
+    scene.store.create(twin)
+    for seconds in (1, 2):
+        scene.store.apply(db(1, minReadySeconds=seconds))
+        scene.settle()
+    assert [each.revision for each in scene.store.list("ControllerRevision", "default")] == [1, 2]
 
 
 def test_claims_stay_and_their_pods_find_a_node():

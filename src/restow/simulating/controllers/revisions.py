@@ -57,7 +57,8 @@ def current_revision(store: Store, kind: str, controller: Any, selector: Selecto
         claim(store, kind, controller, selector, _KIND)
     known = revisions_of(store, controller)
     last = known[-1].revision if known else 0
-    for each in known:
+    # Of equal ones the newest: each of two would otherwise be made the last one in turn, for ever.
+    for each in reversed(known):
         if each.data.spec.template == controller.spec.template:
             newest = each if each.revision == last else structs.replace(each, revision=last + 1)
             written: ControllerRevision = store.update(newest)
