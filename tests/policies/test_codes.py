@@ -44,6 +44,7 @@ def texts(tree: ast.Module) -> Iterator[str]:
     return (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
+@cache
 def used() -> set[tuple[str, str]]:
     """Enum and member of every mention."""
     return {
