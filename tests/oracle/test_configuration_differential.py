@@ -16,13 +16,15 @@ from oracle.chance import Chance
 from oracle.random_scheduler_configurations import a_configuration, choose_schedulers
 from oracle.scheduler_comparison import Restow, scheduling_difference
 from oracle.scheduler_process import SchedulerProcess, scheduler_binary
-from oracle.scheduling_cases import MIXED, NAMES, PREEMPTION, VOLUMES, a_scheduling_case
+from oracle.scheduling_cases import DEVICES, MIXED, NAMES, PREEMPTION, VOLUMES, a_scheduling_case
 from restow.scheduling.configuration.load import load_scheduler_configuration
+from restow.scheduling.configuration.profiles import SchedulerProfile
 from scheduling.configurations import REFUSED
 
 pytestmark = pytest.mark.oracle
 
 SEEDS = range(*map(int, os.environ.get("RESTOW_CONFIGURATION_SEEDS", "0:400").split(":")))
+_EXTENDED = "example.com/"
 CHUNK = 50
 CHUNKS = [SEEDS[start : start + CHUNK] for start in range(0, len(SEEDS), CHUNK)]
 
@@ -38,7 +40,9 @@ def a_case(seed: int) -> tuple[str, list[Object]]:
 
     Clusters with volumes only where a single profile runs VolumeBinding: profiles do not see what others reserve, and
     without it kube-scheduler stumbles over claims that are missing. Claims for one pod only where every profile runs
-    VolumeRestrictions: where two pods have such a claim, kube-scheduler takes one to be enough to preempt.
+    VolumeRestrictions: where two pods have such a claim, kube-scheduler takes one to be enough to preempt. Devices only where
+    every profile runs DynamicResources, since restow gives devices to every pod that is placed, and where no extended
+    resource is scored: restow does not count devices in scores.
     """
     chance = Chance(f"configuration-{seed}")
     config = a_configuration(chance)
@@ -46,11 +50,17 @@ def a_case(seed: int) -> tuple[str, list[Object]]:
     subject = chance.choice([*[PREEMPTION] * 5, *NAMES])
     if subject == VOLUMES and not (len(profiles) == 1 and profiles[0].runs("VolumeBinding", "preFilter")):
         subject = PREEMPTION
+    if subject == DEVICES and not (_EXTENDED not in config and all(map(_finds_devices, profiles))):
+        subject = MIXED
     if subject == PREEMPTION and not all(profile.runs("VolumeRestrictions", "filter") for profile in profiles):
         subject = MIXED
     cluster = a_scheduling_case(subject, seed)
     choose_schedulers(chance, cluster)
     return config, cluster
+
+
+def _finds_devices(profile: SchedulerProfile) -> bool:
+    return profile.runs("DynamicResources", "filter")
 
 
 @pytest.mark.parametrize("text", [text for text, _ in REFUSED.values()], ids=REFUSED)

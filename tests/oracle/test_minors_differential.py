@@ -33,6 +33,9 @@ _RESIZED_BY_SUMS = 37
 #: Since then a pod counts against the first budget that it violates and no later one, in the order of an informer's store.
 _BUDGETS_BY_CHANCE = 37
 _BUDGET = "PodDisruptionBudget"
+#: Since then nodes are scored by their storage, of which an object is taken in the order of an informer's store.
+_CAPACITIES_SCORED = 37
+_CAPACITY = "CSIStorageCapacity"
 #: The first minor that has claims by default, that passes over pools that contradict themselves, and that tries pools by name.
 _DEVICES, _INVALID_POOLS_PASSED, _DEVICES_IN_ORDER = 34, 35, 36
 
@@ -84,12 +87,16 @@ def as_stored(cluster: list[Object], minor: int) -> list[Object]:
     """The cluster as an API server of a minor keeps it: without fields that it does not know yet, with versions of objects.
 
     For 1.37 without pods that are being resized, which restow counts as 1.36 does, and with one budget a namespace, since
-    its answer is a matter of chance where a pod has two (docs/reference/scheduler-versions.md). Up to 1.35 with one slice
+    its answer is a matter of chance where a pod has two (docs/reference/scheduler-versions.md); and with one
+    CSIStorageCapacity a class, since the score of a node goes by any one that reaches it. Up to 1.35 with one slice
     of devices a node, since their order is.
     """
     cluster = copy.deepcopy(cluster)
     if minor < _DEVICES_IN_ORDER:
         cluster = _without_gated_devices(cluster, are_pools_whole=minor < _INVALID_POOLS_PASSED)
+    if minor >= _CAPACITIES_SCORED:
+        capacities = {each["storageClassName"]: each for each in cluster if each["kind"] == _CAPACITY}
+        cluster = [each for each in cluster if each["kind"] != _CAPACITY] + list(capacities.values())
     if minor >= _BUDGETS_BY_CHANCE:
         budgets = {each["metadata"]["namespace"]: each for each in cluster if each["kind"] == _BUDGET}
         cluster = [each for each in cluster if each["kind"] != _BUDGET] + list(budgets.values())
