@@ -38,7 +38,7 @@ from restow.kube.objects import (
     WireQuantity,
     decode_part,
 )
-from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
+from restow.kube.quantity import Quantity, parse_quantity
 from restow.kube.requests import QOS_CLASSES, ContainerRequests, parse_resources, pod_requests, qos_class
 
 T = TypeVar("T")
@@ -123,14 +123,8 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
         qos=QOS_CLASSES.index(qos),
         nonzero=nonzero,
         scored=capped_amounts(_total(parts, SCORING_DEFAULTS, {})),
-        exclusive_cpus=qos == "Guaranteed" and any(map(_asks_whole_cpus, (*regular, *init))),
         key=key,
     )
-
-
-def _asks_whole_cpus(requirements: ResourceRequirements) -> bool:
-    cpus = parse_resources({name: text for name, text in (requirements.requests or {}).items() if name == "cpu"})
-    return any(each.nano > 0 and each.nano % NANO_PER_UNIT == 0 for each in cpus.values())
 
 
 @dataclass(slots=True, frozen=True)

@@ -178,9 +178,6 @@ class ContainerResources:
     nonzero: Mapping[str, int]
     #: ``nonzero`` of a pod that is being scheduled; requests of the pod itself do not count there.
     scored: Mapping[str, int]
-    #: Whether a kubelet with static CPU policy gives some container CPUs of its own, which may have to be aligned: the pod
-    #: is Guaranteed and the container requests whole CPUs. Source: policy_static.go, Kubernetes 1.36.
-    exclusive_cpus: bool = False
     #: The texts that this was read of, as ``cluster.pod_parts.ResourcesKey``.
     key: tuple[Any, ...] = field(default=((), (), b"", b""), compare=False)
 
