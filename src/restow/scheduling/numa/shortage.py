@@ -22,11 +22,11 @@ def shortage(topology: NumaTopology, free: Sequence[Amounts], parts: Sequence[Pa
         return f"{wanted}, which its NUMA nodes cannot give even when nothing else is there"
     if size > 1 and topology.policy is TopologyPolicy.SINGLE:
         return f"{wanted}, which takes {size} NUMA nodes, and {topology.policy} allows one"
-    numa_nodes, nobody = ("one NUMA node", "none") if size == 1 else (f"{size} NUMA nodes", f"no {size} of them")
+    numa_nodes, none_of_them = ("one NUMA node", "none") if size == 1 else (f"{size} NUMA nodes", f"no {size} of them")
     has = "has" if size == 1 else "have"
     lacking = next(_lacking(free, size, short), None)
     more = "all of that free" if lacking is None else f"more than {lacking} free"
-    return f"it wants {_listed(short)} of {numa_nodes}, and {nobody} {has} {more}"
+    return f"it wants {_listed(short)} of {numa_nodes}, and {none_of_them} {has} {more}"
 
 
 def _lacking(free: Sequence[Amounts], size: int, asks: Amounts) -> Iterator[str]:

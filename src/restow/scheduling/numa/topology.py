@@ -22,7 +22,7 @@ _SCOPE: Final = "topologyManagerScope"
 _NUMA_NODE: Final = "Node"
 _NUMBER: Final = re.compile(r"\d+$", re.ASCII)
 #: The topology manager takes no more unless it is told to.
-MOST_NUMA_NODES: Final = 8
+_MOST_NUMA_NODES: Final = 8
 
 #: What is aligned where no more is known.
 _CPUS: Final = frozenset({"cpu"})
@@ -94,7 +94,7 @@ def topology_of(found: NodeResourceTopology) -> NumaTopology | None:
 
 
 def _old(policies: Iterable[str]) -> tuple[str, str]:
-    """TopologyPolicy and scope by the field that v1alpha2 deprecated; empty where it names neither."""
+    """Policy and scope by the field that v1alpha2 deprecated; empty where it names neither."""
     first = next(iter(policies), "")
     policy = next((policy for name, policy in _OLD_NAMES.items() if first.startswith(name)), "")
     return policy, TopologyScope.POD if first.endswith(_OLD_POD) else TopologyScope.CONTAINER
@@ -107,7 +107,7 @@ def _numa_nodes(found: NodeResourceTopology) -> tuple[NumaNode, ...]:
     except ValueError:
         return ()
     numbers = {number for number, _ in read}
-    if len(numbers) < len(read) or len(read) > MOST_NUMA_NODES:
+    if len(numbers) < len(read) or len(read) > _MOST_NUMA_NODES:
         return ()
     return tuple(node for _, node in sorted(read, key=lambda each: each[0]))
 
