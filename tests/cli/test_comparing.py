@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
 import pty
 import signal
 import subprocess
+import sys
 from multiprocessing import Pipe
 
 import pytest
@@ -139,6 +141,20 @@ def test_a_process_that_is_ended_before_it_has_work_ends_the_comparison():
     there.close()
     with pytest.raises(OSError, match="was ended by the system"):
         comparing._gathered(1, [here], tick=lambda _: None)
+
+
+def test_an_error_of_a_process_that_is_ended_leaves_nothing_that_garbage_collection_complains_of(monkeypatch):
+    """Python 3.13 prints such complaints on stderr, after the sentence about the error."""
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    here, there = Pipe()
+    there.close()
+    with pytest.raises(OSError, match="was ended by the system") as caught:
+        comparing._give(here, 1)
+    caught.value.itself = caught.value  # Only garbage collection frees it.
+    del caught
+    gc.collect()
+    assert complaints == []
 
 
 def test_how_far_all_runs_are_together():

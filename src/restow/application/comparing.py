@@ -122,8 +122,9 @@ def _ended_in_words() -> Iterator[None]:
 
 
 def _give(pipe: Connection, number: int) -> None:
+    # Not ``send``: where that fails, the error keeps a view of a buffer, which garbage collection complains of on stderr.
     with _ended_in_words():
-        pipe.send(number)
+        pipe.send_bytes(pickle.dumps(number))
 
 
 def _gathered(count: int, pipes: list[Connection], tick: Callable[[int], None]) -> list[Future]:
