@@ -42,7 +42,7 @@ from restow.workloads.replacements import Replacements
 
 SEEDS = range(*map(int, os.environ.get("RESTOW_PROFILE_SEEDS", "0:60").split(":")))
 CHUNK = 20
-_like_the_pod = Replacements._new_values
+_like_the_pod = Replacements.changes
 CHUNKS = [SEEDS[start : start + CHUNK] for start in range(0, len(SEEDS), CHUNK)]
 #: Rows that come at once.
 _STEP = pod_rows.SPARE_ROWS
@@ -98,7 +98,7 @@ def test_plans_are_sound_where_replacements_are_like_no_other_pod(step: int, mon
         return _like_the_pod(self, pod) | _unheard_of(self._pods, pod, next(made))
 
     monkeypatch.setattr(pod_rows, "SPARE_ROWS", step)
-    monkeypatch.setattr(Replacements, "_new_values", unlike)
+    monkeypatch.setattr(Replacements, "changes", unlike)
     found = [sound_plan(seed, Placement.PROVE) for seed in SEEDS[:CHUNK]]
     assert not [each for each in found if isinstance(each, str) and each]
     assert next(made) > 5

@@ -94,10 +94,10 @@ class Replacements:
         return tuple(sorted(changes.items())), caveat
 
     def _create(self, pod: int) -> int:
-        return self._state.reserve(pod, self._new_values(pod), list(self._own_claims(pod)))
+        return self._state.reserve(pod, self.changes(pod), list(self.own_claims(pod)))
 
-    def _new_values(self, pod: int) -> PodRow:
-        """The columns in which a pod that its controller creates again differs."""
+    def changes(self, pod: int) -> PodRow:
+        """The columns in which the pod differs that its controller creates again."""
         # The replacement of a replacement is made of the same template.
         new = {} if self._pods.is_replacement(pod) else self.next_pod(pod).changes
         uid, volumes = self._pods.uids[pod], int(new.get("volumes", self._pods.volumes[pod]))
@@ -124,7 +124,7 @@ class Replacements:
             return volumes
         return self._pods.intern("volumes", tuple(map(_own, mounted)))
 
-    def _own_claims(self, pod: int) -> Iterator[tuple[Key, PersistentVolumeClaim]]:
+    def own_claims(self, pod: int) -> Iterator[tuple[Key, PersistentVolumeClaim]]:
         """The claims that come with a replacement: those of the old pod's ephemeral volumes, not bound yet."""
         namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
         claims, uid = self._state.cluster.kind("PersistentVolumeClaim"), self._pods.uids[pod]
