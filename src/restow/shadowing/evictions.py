@@ -1,0 +1,343 @@
+"""Evictions by others, and what became of them: seen in the events of pods, in the order of the watch.
+
+An eviction shows first as the condition ``DisruptionTarget`` of its pod, before the pod terminates (the eviction API, the
+taint manager, preemption and the kubelet set it). Then the forecast is made, on the cluster as all earlier events have left
+it. The next new pod of the same controller is the replacement; that of a StatefulSet has the same name. Its node, its
+first readiness, and how long the controller had no ready pod are what the eviction came to.
+
+After an interruption of the watch the order of what happened meanwhile is unknown, and evictions found then have no
+forecast. Source of the conditions: Kubernetes 1.36, pod disruption conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Protocol
+
+from restow.cluster.owners import controller_of, workload_of
+from restow.cluster.pod_values import PodNow
+from restow.cluster.pods import NO_POD
+from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
+from restow.kube.duration import SECOND
+from restow.kube.objects import OwnerReference
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.cycle.mirror import Mirror
+from restow.shadowing.forecasts import Expected, Forecast, Forecaster, nothing_foretold
+from restow.workloads.controllers import STATEFUL_SET
+
+_CONDITION: Final = "DisruptionTarget"
+#: Seconds without a node after which a replacement counts as left pending.
+PENDING_AFTER: Final = 30.0
+#: Seconds after which no replacement is expected any more.
+UNREPLACED_AFTER: Final = 120.0
+#: Seconds after its landing in which the eviction of a replacement repeats the eviction before.
+REPEATED_WITHIN: Final = 3600.0
+#: Landings beside the old pod that are taken for granted before any is seen: it usually has seconds to end.
+_DOUBT: Final = 4
+#: After this many events at once, as of a new list, the mirror is made again.
+_MANY: Final = 500
+
+
+class EvictionOutcome(StrEnum):
+    """What an eviction came to."""
+
+    #: The replacement landed on another node.
+    MOVED = "moved"
+    #: It landed on the node that the pod had left.
+    IN_VAIN = "inVain"
+    #: It had no node ``PENDING_AFTER`` after the pod had gone, whatever came of it later.
+    PENDING = "pending"
+    #: No other pod came.
+    UNREPLACED = "unreplaced"
+    #: It is not known yet.
+    OPEN = "open"
+
+
+@dataclass(slots=True)
+class ObservedEviction:
+    """An eviction by somebody else; times are in seconds since the epoch."""
+
+    at: float
+    namespace: str
+    pod: str
+    uid: str
+    #: The topmost workload, as Kind/name; empty for a pod without one.
+    workload: str
+    owner: OwnerReference | None
+    #: The reason of the pod's condition, such as EvictionByEvictionAPI.
+    reason: str
+    #: The node that it leaves.
+    source: str
+    forecast: Forecast
+    #: Whether the pod had itself replaced one whose eviction was seen, shortly before.
+    is_repeated: bool = False
+    #: When the pod had vanished.
+    gone: float | None = None
+    replacement: str = ""
+    replacement_uid: str = ""
+    #: When the replacement was first seen.
+    came: float | None = None
+    node: str = ""
+    landed: float | None = None
+    ready: float | None = None
+    #: Seconds that its controller had no ready pod, until it had one again.
+    seconds_down: float = 0.0
+
+    def outcome(self, now: float) -> EvictionOutcome:
+        """What it has come to at a time."""
+        if self.came is None:
+            is_over = self.owner is None or now - self.at > UNREPLACED_AFTER
+            return EvictionOutcome.UNREPLACED if is_over else EvictionOutcome.OPEN
+        if self._waited(now) > PENDING_AFTER:
+            return EvictionOutcome.PENDING
+        if self.landed is None:
+            return EvictionOutcome.OPEN
+        return EvictionOutcome.IN_VAIN if self.node == self.source else EvictionOutcome.MOVED
+
+    def _waited(self, now: float) -> float:
+        """Seconds that the replacement has had no node, from when the old pod had left its room."""
+        end = now if self.landed is None else self.landed
+        return end - max(self.came or end, end if self.gone is None else self.gone)
+
+    def is_over(self, now: float) -> bool:
+        """Whether nothing about it changes any more."""
+        if self.came is None:
+            return self.outcome(now) is EvictionOutcome.UNREPLACED
+        return self.ready is not None
+
+
+class EventSource(Protocol):
+    """The cluster as the watches show it; ``live.cluster.LiveCluster`` is one."""
+
+    @property
+    def store(self) -> ClusterStore:
+        """The current objects, to be read and not to be kept."""
+
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it is now."""
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        """A pod as it is now; None if there is none."""
+
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods that name an owner (a uid)."""
+
+
+#: Namespace and uid of a controller.
+_Owner = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Awaiting:
+    """The evictions of one controller that have no ready replacement yet."""
+
+    #: The uids of pods that are no replacements of them.
+    known: set[str]
+    evictions: list[ObservedEviction] = field(default_factory=list)
+    #: Since when none of its pods is ready; None while one is, or if none has been.
+    down_since: float | None = None
+    #: Whether one of its pods has been ready since the first of these evictions.
+    was_up: bool = False
+
+
+class EvictionWatch:
+    """Sees evictions in the changes of a cluster, foretells each and follows it to its end."""
+
+    def __init__(self, source: EventSource, profiles: Sequence[SchedulerProfile], clock: Callable[[], float]) -> None:
+        """``clock`` gives seconds since the epoch."""
+        self._source = source
+        self._mirror = Mirror(profiles)
+        self._forecaster = Forecaster(self._mirror)
+        self._clock = clock
+        self._awaiting: dict[_Owner, _Awaiting] = {}
+        #: The evictions that each pod (uid) has replaced, or may replace.
+        self._replacements: dict[str, ObservedEviction] = {}
+        #: By the uid of the evicted pod.
+        self._expected: dict[str, Expected] = {}
+        self._seen: dict[str, float] = {}
+        #: The evictions whose pods are still there, by the name of the pod.
+        self._leaving: dict[Key, ObservedEviction] = {}
+        #: How many replacements landed, and before how many of them the old pod was gone.
+        self._landings = self._gone_first = 0
+        #: Evictions in the order in which they were seen, until ``forget``.
+        self.evictions: list[ObservedEviction] = []
+        self._new: list[ObservedEviction] = []
+
+    def begin(self) -> None:
+        """Begin with the cluster as it is; pods that are being evicted already do not count."""
+        self._mirror.begin(self._source)
+        pods = self._mirror.state.cluster.pods
+        now = self._clock()
+        for pod in pods.where(self._mirror.state.exists).tolist():
+            if any(each.type == _CONDITION for each in pods.tables.conditions[pods.conditions[pod]]):
+                self._seen[pods.uids[pod]] = now
+
+    def touch(self, kind: str, keys: Iterable[Key]) -> None:
+        """Note that objects may have changed; called after each event, while the source shows just that."""
+        if not self._mirror.has_begun:
+            return
+        changed = list(keys)
+        self._mirror.touch(kind, changed)
+        if kind != "Pod":
+            return
+        is_list = len(changed) > 1
+        if len(changed) > _MANY:
+            self._mirror.begin(self._source)
+        while self._mirror.is_behind:
+            self._mirror.catch_up()
+        for key in changed:
+            pod, leaving = self._source.pod(*key), self._leaving.get(key)
+            if leaving is not None and (pod is None or pod.uid != leaving.uid):
+                leaving.gone = self._clock()
+                del self._leaving[key]
+            if pod is not None:
+                self._see(pod, is_list=is_list)
+        self._measure_gaps({each for key in changed for each in self._owners_near(key)})
+
+    def take_new(self) -> list[ObservedEviction]:
+        """The evictions that were seen since this was called last."""
+        new, self._new = self._new, []
+        return new
+
+    def forget(self, before: float) -> None:
+        """Drop what happened before a time."""
+        self.evictions = [each for each in self.evictions if each.at >= before]
+        self._seen = {uid: at for uid, at in self._seen.items() if at >= before}
+        for uid in [uid for uid, each in self._replacements.items() if each.at < before]:
+            del self._replacements[uid]
+
+    def settle(self) -> None:
+        """Stop waiting for what does not come any more."""
+        now = self._clock()
+        for owner, awaiting in list(self._awaiting.items()):
+            awaiting.evictions = [each for each in awaiting.evictions if not each.is_over(now)]
+            if not awaiting.evictions and awaiting.down_since is None:
+                del self._awaiting[owner]
+        expecting = {each.uid for found in self._awaiting.values() for each in found.evictions if each.landed is None}
+        self._expected = {uid: each for uid, each in self._expected.items() if uid in expecting}
+
+    def _see(self, pod: PodNow, *, is_list: bool) -> None:
+        reason = _evicted_by(pod)
+        if reason is not None and pod.uid not in self._seen:
+            self._seen[pod.uid] = self._clock()
+            self._begin(pod, reason, is_list=is_list)
+        owner = _owner_of(pod)
+        awaiting = self._awaiting.get((pod.namespace, owner.uid)) if owner is not None else None
+        if owner is not None and awaiting is not None and pod.uid not in awaiting.known:
+            self._assign(pod, owner, awaiting)
+        if pod.uid in self._replacements:
+            self._follow(self._replacements[pod.uid], pod)
+
+    def _begin(self, pod: PodNow, reason: str, *, is_list: bool) -> None:
+        now, owner = self._clock(), _owner_of(pod)
+        row = self._mirror.find((pod.namespace, pod.name), pod.uid)
+        before = self._replacements.get(pod.uid)
+        eviction = ObservedEviction(
+            at=now,
+            namespace=pod.namespace,
+            pod=pod.name,
+            uid=pod.uid,
+            workload=self._workload(row),
+            owner=owner,
+            reason=reason,
+            source=pod.node or "",
+            forecast=self._forecast(pod, row, now, is_list=is_list),
+            is_repeated=before is not None and now - (before.landed or now) <= REPEATED_WITHIN,
+        )
+        self.evictions.append(eviction)
+        self._new.append(eviction)
+        self._leaving[pod.namespace, pod.name] = eviction
+        if owner is None:
+            return
+        key = pod.namespace, owner.uid
+        awaiting = self._awaiting.get(key)
+        if awaiting is None:
+            known = {each.uid for each in self._source.pods_of(*key)}
+            awaiting = self._awaiting[key] = _Awaiting(known)
+        awaiting.evictions.append(eviction)
+
+    def _workload(self, row: int) -> str:
+        workload = None if row == NO_POD else workload_of(self._mirror.state.cluster, row)
+        return "" if workload is None else f"{workload.kind}/{workload.name}"
+
+    def _forecast(self, pod: PodNow, row: int, now: float, *, is_list: bool) -> Forecast:
+        if is_list:
+            return nothing_foretold("the watch was interrupted when it was evicted")
+        if row == NO_POD or pod.node is None:
+            return nothing_foretold("it had no node")
+        try:
+            found, expected = self._forecaster.forecast(
+                row,
+                self._expected.values(),
+                list(self._arrived()),
+                int(now * SECOND),
+                gone_first=self._gone_first / (self._landings + _DOUBT),
+            )
+        except Exception as fault:  # noqa: BLE001  what goes wrong with one pod does not end the watch
+            self._mirror.restart()
+            return nothing_foretold(f"{type(fault).__name__}: {fault}")
+        if expected is not None:
+            self._expected[pod.uid] = expected
+        return found
+
+    def _arrived(self) -> Iterator[tuple[int, str]]:
+        """The replacements that have no node yet, and where each is expected."""
+        for found in self._awaiting.values():
+            for each in found.evictions:
+                if each.came is not None and each.landed is None and each.forecast.node:
+                    row = self._mirror.find((each.namespace, each.replacement), each.replacement_uid)
+                    if row != NO_POD:
+                        yield row, each.forecast.node
+
+    def _assign(self, pod: PodNow, owner: OwnerReference, awaiting: _Awaiting) -> None:
+        """A new pod of a controller replaces the first pod for which none has come yet."""
+        for each in awaiting.evictions:
+            is_its = owner.kind != STATEFUL_SET or each.pod == pod.name
+            if each.came is None and is_its and not pod.is_terminating:
+                awaiting.known.add(pod.uid)
+                each.came, each.replacement, each.replacement_uid = self._clock(), pod.name, pod.uid
+                self._replacements[pod.uid] = each
+                self._expected.pop(each.uid, None)
+                return
+
+    def _follow(self, eviction: ObservedEviction, pod: PodNow) -> None:
+        if pod.node is not None and eviction.landed is None:
+            eviction.node, eviction.landed = pod.node, self._clock()
+            self._landings += 1
+            self._gone_first += eviction.gone is not None
+        if pod.is_ready and eviction.ready is None:
+            eviction.ready = self._clock()
+
+    def _owners_near(self, key: Key) -> Iterator[_Owner]:
+        """The controllers with evictions under way that a change of a pod may concern."""
+        pod = self._source.pod(*key)
+        owner = None if pod is None else _owner_of(pod)
+        if owner is None:
+            # A pod that is gone may have been of any of its namespace.
+            yield from (each for each in self._awaiting if each[0] == key[0])
+        elif (key[0], owner.uid) in self._awaiting:
+            yield key[0], owner.uid
+
+    def _measure_gaps(self, owners: Iterable[_Owner]) -> None:
+        now = self._clock()
+        for owner in owners:
+            awaiting = self._awaiting[owner]
+            is_up = any(each.is_ready and not each.is_terminating for each in self._source.pods_of(*owner))
+            awaiting.was_up = awaiting.was_up or is_up
+            if not is_up and awaiting.down_since is None and awaiting.was_up:
+                awaiting.down_since = now
+            elif is_up and awaiting.down_since is not None:
+                if awaiting.evictions:
+                    awaiting.evictions[-1].seconds_down += now - awaiting.down_since
+                awaiting.down_since = None
+
+
+def _evicted_by(pod: PodNow) -> str | None:
+    """The reason of the condition that shows an eviction; None if there is none."""
+    return next((each.reason for each in pod.conditions if each.type == _CONDITION and each.status == "True"), None)
+
+
+def _owner_of(pod: PodNow) -> OwnerReference | None:
+    return (controller_of(pod.owners) or pod.owners[0]) if pod.owners else None

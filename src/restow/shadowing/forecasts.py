@@ -1,0 +1,196 @@
+"""Where the replacement of an evicted pod will land, foretold when the eviction is first seen.
+
+The next pod of the controller is made in a ``Mirror`` of the cluster, as its template and admission would make it
+(``workloads.replacements``), the scheduler decides about it, and everything is taken back. Replacements of evictions seen
+before that have no node yet are put where they are expected first: the scheduler will place them first.
+
+A controller replaces a pod while that terminates, but a pod that ends at once may be gone when the scheduler comes to its
+replacement, and its room with it. Both cases are looked at, and weighed by how often they occurred in this cluster so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pods import NO_POD, PENDING, PodRow
+from restow.cluster.state import ClusterState
+from restow.descheduling.placement import certainty_of, likely_at_most
+from restow.policies.codes import Certainty
+from restow.scheduling.cycle.mirror import Mirror
+from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy, Replacements
+
+#: Ends the name of a replacement that is only foretold.
+_MARK = "+replacement"
+
+
+@dataclass(slots=True, frozen=True)
+class Forecast:
+    """What an eviction will come to; ``moved``, ``in_vain`` and ``pending`` are probabilities whose sum is 1."""
+
+    #: The most probable node; empty where there is none.
+    node: str = ""
+    #: That it lands there; None where that is not known.
+    node_probability: float | None = None
+    #: How many nodes it could land on.
+    candidates: int = 0
+    #: That it lands on another node than the one that it left.
+    moved: float = 0.0
+    #: That it lands on the node that it left.
+    in_vain: float = 0.0
+    #: That it gets no node.
+    pending: float = 0.0
+    #: How sure the most probable of the three is; None where nothing is foretold.
+    certainty: Certainty | None = None
+    #: Why it gets no node, or why nothing is foretold.
+    message: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class Expected:
+    """A replacement that has no node yet, and where it is expected."""
+
+    #: Of the pod that is replaced.
+    uid: str
+    #: The row that it would have in ``state``.
+    row: PodRow
+    state: ClusterState
+    node: str
+
+
+def nothing_foretold(why: str) -> Forecast:
+    """The forecast of an eviction about which nothing can be said."""
+    return Forecast(message=why)
+
+
+_NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(slots=True, frozen=True)
+class _Case:
+    """What the scheduler would do in one of the cases, and how probable the case is."""
+
+    weight: float
+    #: Where the replacement could land; none where it stays pending.
+    nodes: IntArray = field(default_factory=_NO_NODES.copy)
+    #: How probable each of them is, float64[len(nodes)].
+    probability: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    #: Whether nothing is missing that the probabilities depend on.
+    is_known: bool = True
+    message: str = ""
+    #: Why it is not known what happens.
+    problem: str = ""
+
+
+class Forecaster:
+    """Foretells landings on a mirror of the cluster, which is as before afterwards."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+
+    def forecast(
+        self, pod: int, awaited: Iterable[Expected], arrived: Iterable[tuple[int, str]], now: int, *, gone_first: float
+    ) -> tuple[Forecast, Expected | None]:
+        """Foretell the landing of the replacement of a pod, and what later forecasts have to expect of it.
+
+        ``awaited`` are replacements that do not exist yet, ``arrived`` those that do and have no node, by row, with the
+        names of the nodes where they are expected. ``now`` is in nanoseconds since the epoch; ``gone_first`` is how
+        probable it is that a pod whose controller replaces it at once is gone before its replacement is placed.
+        """
+        state = self._mirror.state
+        policy = ReplacementPolicies(state.cluster).of(pod)
+        if policy in (ReplacementPolicy.NONE, ReplacementPolicy.NOT_NEEDED):
+            return nothing_foretold("no controller creates another pod in its place"), None
+        mark = state.checkpoint()
+        try:
+            for row, node in arrived:
+                self._place(row, node)
+            for each in awaited:
+                if each.state is state:
+                    self._place(state.create(each.row), each.node)
+            return self._foretold(pod, 1.0 if policy is ReplacementPolicy.AFTERWARDS else gone_first, now)
+        finally:
+            state.undo(mark)
+
+    def _place(self, pod: int, node: str) -> None:
+        at = self._mirror.state.node_called(node)
+        if at >= 0:
+            self._mirror.state.place(pod, at)
+
+    def _foretold(self, pod: int, gone_first: float, now: int) -> tuple[Forecast, Expected | None]:
+        state = self._mirror.state
+        source, uid = int(state.node[pod]), state.cluster.pods.uids[pod]
+        replacements = Replacements(state, now)
+        row = self._row(pod, replacements)
+        state.terminate(pod)
+        replacement = state.create(row)
+        if not self._mirror.schedulers.knows(replacement):
+            return nothing_foretold("another scheduler than the configured ones places it"), None
+        cases = []
+        if gone_first < 1.0:
+            beside = self._case(replacement, 1.0 - gone_first)
+            # Without a node, it waits for the room that the old pod leaves.
+            cases = [beside] if beside.nodes.size or beside.problem else []
+        state.remove(pod)
+        if gone_first > 0.0 or not cases:
+            cases.append(self._case(replacement, gone_first if cases else 1.0))
+        found = self._forecast(cases, source, replacements.next_pod(pod).caveat)
+        return found, Expected(uid, row, state, found.node)
+
+    def _row(self, pod: int, replacements: Replacements) -> PodRow:
+        """The row of the next pod, whose own claims are in the state from now on."""
+        state = self._mirror.state
+        pods = state.cluster.pods
+        changes = replacements.changes(pod)
+        for key, claim in replacements.own_claims(pod):
+            state.put("PersistentVolumeClaim", key, claim)
+        own = {"names": pods.names[pod] + _MARK, "replaces": NO_POD, "replaced_by": NO_POD, "rank": 0}
+        return pods.row(pod) | changes | own
+
+    def _case(self, replacement: int, weight: float) -> _Case:
+        """What the scheduler says of the replacement on the state as it is."""
+        decision = self._mirror.schedulers.decide(replacement)
+        if decision.unknown or decision.error:
+            return _Case(weight, problem=decision.message)
+        if decision.ranking is not None:
+            odds = self._mirror.schedulers.odds(decision)
+            return _Case(weight, odds.nodes, odds.probability, is_known=odds.is_known)
+        if decision.nominated_node != PENDING:
+            # It waits for pods to leave the node for it, which may come to nothing.
+            node, one = np.array([decision.nominated_node]), np.ones(1)
+            return _Case(weight, node, one, is_known=False, message=decision.message)
+        return _Case(weight, message=decision.message)
+
+    def _forecast(self, cases: list[_Case], source: int, caveat: str) -> Forecast:
+        problem = next((each.problem for each in cases if each.problem), "")
+        if problem:
+            return nothing_foretold(problem)
+        names = self._mirror.state.cluster.nodes.names
+        nodes = np.zeros(len(names))
+        for each in cases:
+            nodes[each.nodes] += each.weight * each.probability
+        in_vain = float(nodes[source]) if source >= 0 else 0.0
+        pending = sum(each.weight for each in cases if not each.nodes.size)
+        moved = max(0.0, 1.0 - in_vain - pending)
+        is_known = all(each.is_known for each in cases)
+        best = int(np.argmax(nodes))
+        message = next((each.message for each in cases if each.message), caveat)
+        return Forecast(
+            node=names[best] if pending < 1.0 else "",
+            node_probability=float(nodes[best]) if is_known and pending < 1.0 else None,
+            candidates=len(np.unique(np.concatenate([each.nodes for each in cases]))),
+            moved=moved,
+            in_vain=in_vain,
+            pending=pending,
+            certainty=_sureness(max(moved, in_vain, pending), caveat, is_known=is_known),
+            message=message,
+        )
+
+
+def _sureness(probability: float, caveat: str, *, is_known: bool) -> Certainty:
+    certainty = certainty_of(probability, is_known=is_known)
+    return likely_at_most(certainty) if caveat else certainty

@@ -1,0 +1,132 @@
+"""Evictions by others: when they are seen, what is foretold of them, and what they came to."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import a_node
+from restow.policies.codes import Certainty
+from restow.shadowing.evictions import PENDING_AFTER, UNREPLACED_AFTER, EvictionOutcome
+from shadowing.scenes import WatchedCluster, a_web_pod, web
+
+NODES = (a_node("n1", cpu="1"), a_node("n2", cpu="1"))
+
+
+def test_a_pod_that_fits_elsewhere_is_foretold_to_move_there():
+    """The pod that terminates holds its place, so the emptier node wins."""
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    assert (eviction.source, eviction.workload, eviction.reason) == ("n1", "ReplicaSet/web", "EvictionByEvictionAPI")
+    assert (eviction.forecast.node, eviction.forecast.certainty) == ("n2", Certainty.CERTAIN), eviction.forecast
+    assert (eviction.forecast.moved, eviction.forecast.in_vain, eviction.forecast.pending) == (1.0, 0.0, 0.0)
+
+    cluster.put(a_web_pod("web-2"), a_web_pod("web-2", "n2"), after=1.0)
+
+    assert eviction.outcome(cluster.now) is EvictionOutcome.MOVED
+    assert (eviction.replacement, eviction.node, eviction.landed) == ("web-2", "n2", cluster.now)
+    assert cluster.watch.evictions == [eviction]
+
+
+def test_a_pod_that_fits_nowhere_else_is_foretold_to_come_back():
+    cluster = WatchedCluster(a_node("n1", cpu="1"), web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    assert (eviction.forecast.node, eviction.forecast.in_vain) == ("n1", 1.0)
+    cluster.put(a_web_pod("web-2"), a_web_pod("web-2", "n1"))
+    assert eviction.outcome(cluster.now) is EvictionOutcome.IN_VAIN
+
+
+def test_the_eviction_of_a_replacement_repeats_the_one_before():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    first = cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.delete(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2"), a_web_pod("web-2", "n2"))
+    second = cluster.evict(a_web_pod("web-2", "n2"))
+    assert (first.is_repeated, second.is_repeated) == (False, True)
+
+
+def test_a_replacement_without_a_node_is_pending_after_a_while():
+    cordoned = a_node("n1", cpu="1", unschedulable=True)
+    cluster = WatchedCluster(cordoned, web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    assert eviction.forecast.pending == 1.0
+    assert "unschedulable" in eviction.forecast.message
+    cluster.put(a_web_pod("web-2"))
+    later = cluster.now + PENDING_AFTER + 1
+    assert eviction.outcome(later) is EvictionOutcome.OPEN, "the old pod may still make room"
+    cluster.delete(a_web_pod("web-1", "n1"))
+    assert eviction.outcome(cluster.now) is EvictionOutcome.OPEN
+    assert eviction.outcome(later) is EvictionOutcome.PENDING
+
+
+def test_a_pod_may_wait_for_the_room_of_the_old_one():
+    """What waits until the old pod is gone is not left pending by the eviction; it comes back."""
+    cluster = WatchedCluster(a_node("n1", cpu="150m"), web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    assert (eviction.forecast.node, eviction.forecast.in_vain) == ("n1", 1.0)
+    cluster.put(a_web_pod("web-2"))
+    cluster.now += PENDING_AFTER * 2
+    cluster.delete(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2", "n1"), after=1.0)
+    assert eviction.outcome(cluster.now) is EvictionOutcome.IN_VAIN
+
+
+def test_a_pod_without_a_successor():
+    cluster = WatchedCluster(*NODES, web(replicas=0), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    assert (eviction.forecast.certainty, eviction.forecast.message) == (
+        None,
+        "no controller creates another pod in its place",
+    )
+    assert eviction.outcome(cluster.now) is EvictionOutcome.OPEN
+    assert eviction.outcome(cluster.now + UNREPLACED_AFTER + 1) is EvictionOutcome.UNREPLACED
+
+
+def test_the_time_without_a_ready_pod_is_measured():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2"), after=3.0)
+    unready = a_web_pod("web-2", "n2") | {"status": {}}
+    cluster.put(unready, a_web_pod("web-2", "n2"), after=2.0)
+    assert eviction.seconds_down == 7.0
+    assert eviction.ready == cluster.now
+
+
+def test_another_ready_pod_leaves_no_gap():
+    cluster = WatchedCluster(*NODES, web(2), a_web_pod("web-1", "n1"), a_web_pod("web-0", "n2"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2"), a_web_pod("web-2", "n2"), after=5.0)
+    assert eviction.seconds_down == 0.0
+
+
+def test_replacements_that_are_expected_take_their_room():
+    """Two pods of one node are evicted before any new one has come; there is room for one of them elsewhere."""
+    nodes = (a_node("n1", cpu="1"), a_node("n2", cpu="500m"))
+    pods = [a_web_pod(f"web-{number}", "n1", cpu="400m") for number in (1, 2)]
+    large = web(2)
+    large["spec"]["template"]["spec"] = pods[0]["spec"]
+    cluster = WatchedCluster(*nodes, large, *pods)
+    first, second = (cluster.evict(each) for each in pods)
+    assert [first.forecast.candidates, second.forecast.candidates] == [1, 1], (first, second)
+    assert {first.forecast.node, second.forecast.node} == {"n1", "n2"}
+    cluster.watch._mirror.state.validate()
+
+
+def test_evictions_that_are_found_in_a_new_list_are_counted_and_not_foretold():
+    pod = a_web_pod("web-1", "n1")
+    cluster = WatchedCluster(*NODES, web(), pod)
+    cluster.store.add("Pod", [])
+    eviction = cluster.evict(pod)
+    assert eviction.forecast.certainty is not None
+    cluster.watch.forget(cluster.now + 1)
+    cluster.watch.touch("Pod", [("default", "web-1"), ("default", "none")])
+    (found,) = cluster.watch.evictions
+    assert found.forecast.message == "the watch was interrupted when it was evicted"
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_forecast_changes_nothing(times):
+    cluster = WatchedCluster(*NODES, web(3), *(a_web_pod(f"web-{number}", "n1") for number in range(3)))
+    for number in range(times):
+        cluster.evict(a_web_pod(f"web-{number}", "n1"))
+    cluster.watch._mirror.state.validate()
+    assert len(cluster.watch._mirror.state.cluster.pods.where(cluster.watch._mirror.state.exists)) == 3
