@@ -12,8 +12,9 @@ from restow.cluster.pod_values import PodNow
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
 from restow.kube.objects import KINDS, OwnerReference
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.shadowing.evictions import EvictionWatch, ObservedEviction
+from restow.shadowing.evictions import EvictionWatch
 from restow.shadowing.forecasts import Forecast
+from restow.shadowing.outcomes import ForeignEviction
 
 EVICTED = a_condition("DisruptionTarget", "True", reason="EvictionByEvictionAPI")
 READY = a_condition("Ready", "True")
@@ -53,7 +54,7 @@ class WatchedCluster:
         self.store.remove(each["kind"], *_key(each))
         self.watch.touch(each["kind"], [_key(each)])
 
-    def evict(self, pod: Object) -> ObservedEviction:
+    def evict(self, pod: Object) -> ForeignEviction:
         """What is kept of the eviction of a pod."""
         self.put(*evicted(pod))
         return self.watch.evictions[-1]
@@ -87,11 +88,11 @@ def _key(each: Object) -> Key:
     return each["metadata"].get("namespace", ""), each["metadata"]["name"]
 
 
-def an_observed_eviction(
+def a_foreign_eviction(
     forecast: Forecast, *, node: str, name: str = "web-1", workload: str = "Deployment/web"
-) -> ObservedEviction:
+) -> ForeignEviction:
     """One that leaves n1; its replacement came after a second and is ready on a node, or has none (empty)."""
-    observed = ObservedEviction(
+    observed = ForeignEviction(
         at=0.0,
         namespace="shop",
         pod=name,

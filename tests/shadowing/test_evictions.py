@@ -6,8 +6,8 @@ import pytest
 
 from builders import a_node
 from restow.policies.codes import Certainty
-from restow.shadowing.evictions import PENDING_AFTER, UNREPLACED_AFTER, EvictionOutcome
-from shadowing.scenes import WatchedCluster, a_web_pod, web
+from restow.shadowing.outcomes import PENDING_AFTER, UNREPLACED_AFTER, EvictionOutcome
+from shadowing.scenes import WatchedCluster, a_web_pod, evicted, web
 
 NODES = (a_node("n1", cpu="1"), a_node("n2", cpu="1"))
 
@@ -81,13 +81,42 @@ def test_a_pod_without_a_successor():
     assert eviction.outcome(cluster.now + UNREPLACED_AFTER + 1) is EvictionOutcome.UNREPLACED
 
 
+def test_a_pod_with_the_condition_that_does_not_terminate_was_not_evicted():
+    """The API server sets the condition, and the caller goes before it deletes the pod."""
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    condemned, terminating = evicted(a_web_pod("web-1", "n1"))
+    cluster.put(condemned)
+    assert cluster.watch.evictions == []
+    cluster.put(terminating, after=60.0)
+    (eviction,) = cluster.watch.evictions
+    assert (eviction.at, eviction.forecast.certainty) == (cluster.now, Certainty.CERTAIN)
+
+
+def test_a_pod_that_vanishes_at_once_is_counted():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    cluster.put(evicted(a_web_pod("web-1", "n1"))[0])
+    cluster.delete(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2"), a_web_pod("web-2", "n2"))
+    (eviction,) = cluster.watch.evictions
+    assert eviction.forecast.message == "it ended at once"
+    assert eviction.outcome(cluster.now) is EvictionOutcome.MOVED
+
+
+def test_a_pod_that_the_kubelet_ends_fails_and_does_not_terminate():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    failed = evicted(a_web_pod("web-1", "n1"))[0]
+    cluster.put(failed | {"status": failed["status"] | {"phase": "Failed"}})
+    (eviction,) = cluster.watch.evictions
+    assert (eviction.forecast.candidates, eviction.forecast.in_vain) == (2, 0.5), eviction.forecast
+
+
 def test_the_time_without_a_ready_pod_is_measured():
     cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
     eviction = cluster.evict(a_web_pod("web-1", "n1"))
     cluster.put(a_web_pod("web-2"), after=3.0)
     unready = a_web_pod("web-2", "n2") | {"status": {}}
     cluster.put(unready, a_web_pod("web-2", "n2"), after=2.0)
-    assert eviction.seconds_down == 7.0
+    assert eviction.downtime(cluster.now + 9) == 7.0
     assert eviction.ready == cluster.now
 
 
@@ -95,7 +124,22 @@ def test_another_ready_pod_leaves_no_gap():
     cluster = WatchedCluster(*NODES, web(2), a_web_pod("web-1", "n1"), a_web_pod("web-0", "n2"))
     eviction = cluster.evict(a_web_pod("web-1", "n1"))
     cluster.put(a_web_pod("web-2"), a_web_pod("web-2", "n2"), after=5.0)
-    assert eviction.seconds_down == 0.0
+    assert eviction.downtime(cluster.now) == 0.0
+
+
+def test_a_workload_may_still_be_without_a_ready_pod():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2"))
+    assert eviction.downtime(cluster.now + 30) == 30.0
+
+
+def test_no_pod_is_missing_where_none_is_wanted():
+    cluster = WatchedCluster(*NODES, web(replicas=0), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.now += UNREPLACED_AFTER + 1
+    cluster.watch.settle()
+    assert eviction.downtime(cluster.now) == 0.0
 
 
 def test_replacements_that_are_expected_take_their_room():

@@ -6,10 +6,10 @@ import pytest
 
 from restow.policies.codes import Certainty
 from restow.shadowing.day import count, headline
-from restow.shadowing.evictions import ObservedEviction
 from restow.shadowing.forecasts import Forecast, nothing_foretold
+from restow.shadowing.outcomes import ForeignEviction
 from restow.shadowing.scoring import SURE, ForecastScore, error, score
-from shadowing.scenes import an_observed_eviction
+from shadowing.scenes import a_foreign_eviction
 
 NOW = 1_000.0
 
@@ -20,8 +20,8 @@ def foretold(moved: float, in_vain: float = 0.0, pending: float = 0.0, **more: o
     return Forecast("n2", 0.5, 2, moved, in_vain, pending, certainty)
 
 
-def moved(forecast: Forecast, node: str = "n2") -> ObservedEviction:
-    return an_observed_eviction(forecast, node=node)
+def moved(forecast: Forecast, node: str = "n2") -> ForeignEviction:
+    return a_foreign_eviction(forecast, node=node)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_error_of_a_forecast_of_a_pod_that_moved(forecast, wrong):
 
 def test_what_was_not_foretold_or_is_not_over_has_no_error():
     assert error(moved(nothing_foretold("why")), NOW) is None
-    waiting = an_observed_eviction(foretold(1.0), node="")
+    waiting = a_foreign_eviction(foretold(1.0), node="")
     assert error(waiting, waiting.at + 2) is None
     assert score([waiting], waiting.at + 2) == ForecastScore()
 
@@ -64,7 +64,7 @@ def test_the_headline_says_what_was_wrong_and_leaves_out_what_was_not():
 
 
 def test_everything_that_can_be_wrong_is_in_the_headline():
-    bad = an_observed_eviction(foretold(1.0), node="")
+    bad = a_foreign_eviction(foretold(1.0), node="")
     bad.is_repeated, bad.seconds_down, bad.gone = True, 12.0, bad.at
     assert headline(count([bad], NOW), 0) == (
         "Of 1 eviction 0 came back to their node, 1 left a pod pending, 1 hit a pod that had just been moved, "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from restow.policies.codes import Certainty
-from restow.shadowing.evictions import EvictionOutcome, ObservedEviction
+from restow.shadowing.outcomes import EvictionOutcome, ForeignEviction
 
 
 class EvictionCounts(Struct, frozen=True, rename="camel"):
@@ -29,7 +29,7 @@ class EvictionCounts(Struct, frozen=True, rename="camel"):
 
 
 @dataclass(slots=True, frozen=True)
-class PlannedMove:
+class OwnMove:
     """A move that restow would have made, as it was first planned."""
 
     #: Seconds since the epoch.
@@ -44,12 +44,12 @@ class ShadowDay:
     since: float
     until: float
     #: In the order in which they were seen.
-    evictions: Sequence[ObservedEviction] = ()
+    evictions: Sequence[ForeignEviction] = ()
     #: By the uid of the pod.
-    moves: Mapping[str, PlannedMove] = field(default_factory=dict)
+    moves: Mapping[str, OwnMove] = field(default_factory=dict)
 
 
-def count(evictions: Iterable[ObservedEviction], now: float) -> EvictionCounts:
+def count(evictions: Iterable[ForeignEviction], now: float) -> EvictionCounts:
     """Count evictions by what they have come to at a time."""
     found = list(evictions)
     outcomes = Counter(each.outcome(now) for each in found)
@@ -61,8 +61,8 @@ def count(evictions: Iterable[ObservedEviction], now: float) -> EvictionCounts:
         unreplaced=outcomes[EvictionOutcome.UNREPLACED],
         open=outcomes[EvictionOutcome.OPEN],
         repeated=sum(each.is_repeated for each in found),
-        downtimes=sum(each.seconds_down > 0 for each in found),
-        seconds_down=round(sum(each.seconds_down for each in found), 3),
+        downtimes=sum(each.downtime(now) > 0 for each in found),
+        seconds_down=round(sum(each.downtime(now) for each in found), 3),
     )
 
 

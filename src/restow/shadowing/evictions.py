@@ -1,8 +1,8 @@
 """Evictions by others, and what became of them: seen in the events of pods, in the order of the watch.
 
-An eviction shows first as the condition ``DisruptionTarget`` of its pod, before the pod terminates (the eviction API, the
-taint manager, preemption and the kubelet set it). Then the forecast is made, on the cluster as all earlier events have left
-it. The next new pod of the same controller is the replacement; that of a StatefulSet has the same name. Its node, its
+The pod of an eviction has the condition ``DisruptionTarget`` (the eviction API, the taint manager, preemption and the kubelet
+set it) when it begins to terminate; a pod that has the condition only was not evicted after all. Then the forecast is made,
+on the cluster as all earlier events have left it: the controller has not seen the pod go yet. The next new pod of the same controller is the replacement; that of a StatefulSet has the same name. Its node, its
 first readiness, and how long the controller had no ready pod are what the eviction came to.
 
 After an interruption of the watch the order of what happened meanwhile is unknown, and evictions found then have no
@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final, Protocol
 
 from restow.cluster.owners import controller_of, workload_of
-from restow.cluster.pod_values import PodNow
+from restow.cluster.pod_values import OVER, PodNow
 from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
 from restow.kube.duration import SECOND
@@ -25,87 +24,16 @@ from restow.kube.objects import OwnerReference
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.cycle.mirror import Mirror
 from restow.shadowing.forecasts import Expected, Forecast, Forecaster, nothing_foretold
+from restow.shadowing.outcomes import EvictionOutcome, ForeignEviction
 from restow.workloads.controllers import STATEFUL_SET
 
 _CONDITION: Final = "DisruptionTarget"
-#: Seconds without a node after which a replacement counts as left pending.
-PENDING_AFTER: Final = 30.0
-#: Seconds after which no replacement is expected any more.
-UNREPLACED_AFTER: Final = 120.0
 #: Seconds after its landing in which the eviction of a replacement repeats the eviction before.
 REPEATED_WITHIN: Final = 3600.0
 #: Landings beside the old pod that are taken for granted before any is seen: it usually has seconds to end.
 _DOUBT: Final = 4
 #: After this many events at once, as of a new list, the mirror is made again.
 _MANY: Final = 500
-
-
-class EvictionOutcome(StrEnum):
-    """What an eviction came to."""
-
-    #: The replacement landed on another node.
-    MOVED = "moved"
-    #: It landed on the node that the pod had left.
-    IN_VAIN = "inVain"
-    #: It had no node ``PENDING_AFTER`` after the pod had gone, whatever came of it later.
-    PENDING = "pending"
-    #: No other pod came.
-    UNREPLACED = "unreplaced"
-    #: It is not known yet.
-    OPEN = "open"
-
-
-@dataclass(slots=True)
-class ObservedEviction:
-    """An eviction by somebody else; times are in seconds since the epoch."""
-
-    at: float
-    namespace: str
-    pod: str
-    uid: str
-    #: The topmost workload, as Kind/name; empty for a pod without one.
-    workload: str
-    owner: OwnerReference | None
-    #: The reason of the pod's condition, such as EvictionByEvictionAPI.
-    reason: str
-    #: The node that it leaves.
-    source: str
-    forecast: Forecast
-    #: Whether the pod had itself replaced one whose eviction was seen, shortly before.
-    is_repeated: bool = False
-    #: When the pod had vanished.
-    gone: float | None = None
-    replacement: str = ""
-    replacement_uid: str = ""
-    #: When the replacement was first seen.
-    came: float | None = None
-    node: str = ""
-    landed: float | None = None
-    ready: float | None = None
-    #: Seconds that its controller had no ready pod, until it had one again.
-    seconds_down: float = 0.0
-
-    def outcome(self, now: float) -> EvictionOutcome:
-        """What it has come to at a time."""
-        if self.came is None:
-            is_over = self.owner is None or now - self.at > UNREPLACED_AFTER
-            return EvictionOutcome.UNREPLACED if is_over else EvictionOutcome.OPEN
-        if self._waited(now) > PENDING_AFTER:
-            return EvictionOutcome.PENDING
-        if self.landed is None:
-            return EvictionOutcome.OPEN
-        return EvictionOutcome.IN_VAIN if self.node == self.source else EvictionOutcome.MOVED
-
-    def _waited(self, now: float) -> float:
-        """Seconds that the replacement has had no node, from when the old pod had left its room."""
-        end = now if self.landed is None else self.landed
-        return end - max(self.came or end, end if self.gone is None else self.gone)
-
-    def is_over(self, now: float) -> bool:
-        """Whether nothing about it changes any more."""
-        if self.came is None:
-            return self.outcome(now) is EvictionOutcome.UNREPLACED
-        return self.ready is not None
 
 
 class EventSource(Protocol):
@@ -135,9 +63,7 @@ class _Awaiting:
 
     #: The uids of pods that are no replacements of them.
     known: set[str]
-    evictions: list[ObservedEviction] = field(default_factory=list)
-    #: Since when none of its pods is ready; None while one is, or if none has been.
-    down_since: float | None = None
+    evictions: list[ForeignEviction] = field(default_factory=list)
     #: Whether one of its pods has been ready since the first of these evictions.
     was_up: bool = False
 
@@ -153,17 +79,19 @@ class EvictionWatch:
         self._clock = clock
         self._awaiting: dict[_Owner, _Awaiting] = {}
         #: The evictions that each pod (uid) has replaced, or may replace.
-        self._replacements: dict[str, ObservedEviction] = {}
+        self._replacements: dict[str, ForeignEviction] = {}
         #: By the uid of the evicted pod.
         self._expected: dict[str, Expected] = {}
         self._seen: dict[str, float] = {}
+        #: Pods with the condition that do not terminate, by name: they may vanish at once.
+        self._condemned: dict[Key, PodNow] = {}
         #: The evictions whose pods are still there, by the name of the pod.
-        self._leaving: dict[Key, ObservedEviction] = {}
+        self._leaving: dict[Key, ForeignEviction] = {}
         #: How many replacements landed, and before how many of them the old pod was gone.
         self._landings = self._gone_first = 0
         #: Evictions in the order in which they were seen, until ``forget``.
-        self.evictions: list[ObservedEviction] = []
-        self._new: list[ObservedEviction] = []
+        self.evictions: list[ForeignEviction] = []
+        self._new: list[ForeignEviction] = []
 
     def begin(self) -> None:
         """Begin with the cluster as it is; pods that are being evicted already do not count."""
@@ -192,11 +120,14 @@ class EvictionWatch:
             if leaving is not None and (pod is None or pod.uid != leaving.uid):
                 leaving.gone = self._clock()
                 del self._leaving[key]
+            condemned = self._condemned.get(key)
+            if condemned is not None and (pod is None or pod.uid != condemned.uid):
+                self._begin(condemned, nothing_foretold("it ended at once"))
             if pod is not None:
                 self._see(pod, is_list=is_list)
         self._measure_gaps({each for key in changed for each in self._owners_near(key)})
 
-    def take_new(self) -> list[ObservedEviction]:
+    def take_new(self) -> list[ForeignEviction]:
         """The evictions that were seen since this was called last."""
         new, self._new = self._new, []
         return new
@@ -205,6 +136,7 @@ class EvictionWatch:
         """Drop what happened before a time."""
         self.evictions = [each for each in self.evictions if each.at >= before]
         self._seen = {uid: at for uid, at in self._seen.items() if at >= before}
+        self._condemned = {key: pod for key, pod in self._condemned.items() if self._source.pod(*key) is not None}
         for uid in [uid for uid, each in self._replacements.items() if each.at < before]:
             del self._replacements[uid]
 
@@ -212,17 +144,21 @@ class EvictionWatch:
         """Stop waiting for what does not come any more."""
         now = self._clock()
         for owner, awaiting in list(self._awaiting.items()):
+            for each in awaiting.evictions:
+                if each.outcome(now) is EvictionOutcome.UNREPLACED:
+                    # Nothing wants a pod in its place, so none is missing.
+                    each.seconds_down, each.down_since = 0.0, None
             awaiting.evictions = [each for each in awaiting.evictions if not each.is_over(now)]
-            if not awaiting.evictions and awaiting.down_since is None:
+            if not awaiting.evictions:
                 del self._awaiting[owner]
         expecting = {each.uid for found in self._awaiting.values() for each in found.evictions if each.landed is None}
         self._expected = {uid: each for uid, each in self._expected.items() if uid in expecting}
 
     def _see(self, pod: PodNow, *, is_list: bool) -> None:
-        reason = _evicted_by(pod)
-        if reason is not None and pod.uid not in self._seen:
-            self._seen[pod.uid] = self._clock()
-            self._begin(pod, reason, is_list=is_list)
+        if _evicted_by(pod) is not None and pod.uid not in self._seen:
+            self._condemned[pod.namespace, pod.name] = pod
+            if pod.is_terminating or pod.phase in OVER:
+                self._begin(pod, self._forecast(pod, is_list=is_list))
         owner = _owner_of(pod)
         awaiting = self._awaiting.get((pod.namespace, owner.uid)) if owner is not None else None
         if owner is not None and awaiting is not None and pod.uid not in awaiting.known:
@@ -230,39 +166,46 @@ class EvictionWatch:
         if pod.uid in self._replacements:
             self._follow(self._replacements[pod.uid], pod)
 
-    def _begin(self, pod: PodNow, reason: str, *, is_list: bool) -> None:
+    def _begin(self, pod: PodNow, forecast: Forecast) -> None:
         now, owner = self._clock(), _owner_of(pod)
-        row = self._mirror.find((pod.namespace, pod.name), pod.uid)
-        before = self._replacements.get(pod.uid)
-        eviction = ObservedEviction(
+        key, before = (pod.namespace, pod.name), self._replacements.get(pod.uid)
+        self._condemned.pop(key, None)
+        self._seen[pod.uid] = now
+        eviction = ForeignEviction(
             at=now,
             namespace=pod.namespace,
             pod=pod.name,
             uid=pod.uid,
-            workload=self._workload(row),
+            workload=self._workload(self._mirror.find(key, pod.uid)),
             owner=owner,
-            reason=reason,
+            reason=_evicted_by(pod) or "",
             source=pod.node or "",
-            forecast=self._forecast(pod, row, now, is_list=is_list),
+            forecast=forecast,
             is_repeated=before is not None and now - (before.landed or now) <= REPEATED_WITHIN,
         )
         self.evictions.append(eviction)
         self._new.append(eviction)
-        self._leaving[pod.namespace, pod.name] = eviction
-        if owner is None:
-            return
-        key = pod.namespace, owner.uid
+        self._leaving[key] = eviction
+        if owner is not None:
+            self._await(eviction, owner)
+
+    def _await(self, eviction: ForeignEviction, owner: OwnerReference) -> None:
+        """Expect a new pod of the controller."""
+        key = eviction.namespace, owner.uid
         awaiting = self._awaiting.get(key)
         if awaiting is None:
-            known = {each.uid for each in self._source.pods_of(*key)}
-            awaiting = self._awaiting[key] = _Awaiting(known)
+            pods = self._source.pods_of(*key)
+            # The pod itself may be terminating already.
+            was_up = any(each.is_ready and (each.uid == eviction.uid or not each.is_terminating) for each in pods)
+            awaiting = self._awaiting[key] = _Awaiting({each.uid for each in pods}, was_up=was_up)
         awaiting.evictions.append(eviction)
 
     def _workload(self, row: int) -> str:
         workload = None if row == NO_POD else workload_of(self._mirror.state.cluster, row)
         return "" if workload is None else f"{workload.kind}/{workload.name}"
 
-    def _forecast(self, pod: PodNow, row: int, now: float, *, is_list: bool) -> Forecast:
+    def _forecast(self, pod: PodNow, *, is_list: bool) -> Forecast:
+        row = self._mirror.find((pod.namespace, pod.name), pod.uid)
         if is_list:
             return nothing_foretold("the watch was interrupted when it was evicted")
         if row == NO_POD or pod.node is None:
@@ -272,7 +215,7 @@ class EvictionWatch:
                 row,
                 self._expected.values(),
                 list(self._arrived()),
-                int(now * SECOND),
+                int(self._clock() * SECOND),
                 gone_first=self._gone_first / (self._landings + _DOUBT),
             )
         except Exception as fault:  # noqa: BLE001  what goes wrong with one pod does not end the watch
@@ -302,7 +245,7 @@ class EvictionWatch:
                 self._expected.pop(each.uid, None)
                 return
 
-    def _follow(self, eviction: ObservedEviction, pod: PodNow) -> None:
+    def _follow(self, eviction: ForeignEviction, pod: PodNow) -> None:
         if pod.node is not None and eviction.landed is None:
             eviction.node, eviction.landed = pod.node, self._clock()
             self._landings += 1
@@ -326,12 +269,11 @@ class EvictionWatch:
             awaiting = self._awaiting[owner]
             is_up = any(each.is_ready and not each.is_terminating for each in self._source.pods_of(*owner))
             awaiting.was_up = awaiting.was_up or is_up
-            if not is_up and awaiting.down_since is None and awaiting.was_up:
-                awaiting.down_since = now
-            elif is_up and awaiting.down_since is not None:
-                if awaiting.evictions:
-                    awaiting.evictions[-1].seconds_down += now - awaiting.down_since
-                awaiting.down_since = None
+            for each in awaiting.evictions:
+                if is_up and each.down_since is not None:
+                    each.seconds_down, each.down_since = each.downtime(now), None
+            if awaiting.was_up and not is_up and all(each.down_since is None for each in awaiting.evictions):
+                awaiting.evictions[-1].down_since = now
 
 
 def _evicted_by(pod: PodNow) -> str | None:

@@ -103,7 +103,7 @@ class Forecaster:
         """
         state = self._mirror.state
         policy = ReplacementPolicies(state.cluster).of(pod)
-        if policy in (ReplacementPolicy.NONE, ReplacementPolicy.NOT_NEEDED):
+        if policy is ReplacementPolicy.NONE:
             return nothing_foretold("no controller creates another pod in its place"), None
         mark = state.checkpoint()
         try:
@@ -112,7 +112,8 @@ class Forecaster:
             for each in awaited:
                 if each.state is state:
                     self._place(state.create(each.row), each.node)
-            return self._foretold(pod, 1.0 if policy is ReplacementPolicy.AFTERWARDS else gone_first, now)
+            # A pod that is over holds nothing any more, and its replacement comes now.
+            return self._foretold(pod, gone_first if policy is ReplacementPolicy.OVERLAPPING else 1.0, now)
         finally:
             state.undo(mark)
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from restow.policies.codes import Certainty
-from restow.shadowing.evictions import EvictionOutcome, ObservedEviction
+from restow.shadowing.outcomes import EvictionOutcome, ForeignEviction
 
 _FORETOLD = (EvictionOutcome.MOVED, EvictionOutcome.IN_VAIN, EvictionOutcome.PENDING)
 #: What a steady forecast is called.
@@ -35,7 +35,7 @@ class ForecastScore:
 
 
 def score(
-    evictions: Iterable[ObservedEviction], now: float, certainties: Collection[Certainty] = tuple(Certainty)
+    evictions: Iterable[ForeignEviction], now: float, certainties: Collection[Certainty] = tuple(Certainty)
 ) -> ForecastScore:
     """Score the forecasts of some certainties."""
     scored = [
@@ -53,7 +53,7 @@ def score(
     )
 
 
-def error(eviction: ObservedEviction, now: float) -> float | None:
+def error(eviction: ForeignEviction, now: float) -> float | None:
     """The error of one forecast, 0 to 1; None while its outcome is open, or where nothing was foretold."""
     happened = _came_true(eviction, now)
     if happened is None or eviction.forecast.certainty is None:
@@ -62,16 +62,16 @@ def error(eviction: ObservedEviction, now: float) -> float | None:
     return sum((foretold[each] - (each is happened)) ** 2 for each in _FORETOLD) / 2
 
 
-def _probabilities(eviction: ObservedEviction) -> dict[EvictionOutcome, float]:
+def _probabilities(eviction: ForeignEviction) -> dict[EvictionOutcome, float]:
     forecast = eviction.forecast
     return dict(zip(_FORETOLD, (forecast.moved, forecast.in_vain, forecast.pending), strict=True))
 
 
-def _came_true(eviction: ObservedEviction, now: float) -> EvictionOutcome | None:
+def _came_true(eviction: ForeignEviction, now: float) -> EvictionOutcome | None:
     outcome = eviction.outcome(now)
     return outcome if outcome in _FORETOLD else None
 
 
-def _is_right(eviction: ObservedEviction, now: float) -> bool:
+def _is_right(eviction: ForeignEviction, now: float) -> bool:
     foretold = _probabilities(eviction)
     return max(_FORETOLD, key=foretold.__getitem__) is _came_true(eviction, now)
