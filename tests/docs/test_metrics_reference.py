@@ -36,6 +36,9 @@ def families():
     metrics.landed_well(0.9, well=True)
     metrics.strategy_done("s", "p", 1)
     metrics.left_out({"Pod": 1})
+    metrics.shadow.came_to("moved", repeated=False)
+    metrics.shadow.forecast("certain", 0.0)
+    metrics.shadow.planned("certain")
     metrics.cycle_done(
         CycleFigures(
             result="done",

@@ -48,6 +48,15 @@ class Flags(ServerFlags, ElectionFlags):
         option.value(CYCLES, "FILE", "DeschedulerPolicy, v1alpha1 or v1alpha2; reloaded when it changes."),
     ] = ""
     dry_run: Annotated[bool, option.switch(CYCLES, "Decide and log, but evict nothing.")] = False
+    shadow: Annotated[
+        bool,
+        option.switch(
+            CYCLES, "Evict nothing; forecast and judge the evictions that others make, such as the Descheduler's."
+        ),
+    ] = False
+    shadow_reports: Annotated[
+        str, option.value(CYCLES, "DIRECTORY", "Where --shadow writes a page and a JSON file for each day.")
+    ] = ""
     placement: Annotated[
         Placement | None,
         option.value(
@@ -134,6 +143,8 @@ class Flags(ServerFlags, ElectionFlags):
 _EXAMPLES = """Examples:
   restow run --policy-config-file policy.yaml --dry-run
   restow run --policy-config-file policy.yaml --descheduling-interval 5m --v 3
+  restow run --policy-config-file policy.yaml --descheduling-interval 5m \\
+    --shadow --shadow-reports reports
   restow run --policy-config-file policy.yaml --descheduling-interval 5m \\
     --leader-elect --logging-format json
 """

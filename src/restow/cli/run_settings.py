@@ -26,7 +26,7 @@ from restow.daemon import log_lines
 from restow.daemon.connecting import ApiSettings
 from restow.daemon.logs import Log
 from restow.descheduler.descheduler import Descheduler
-from restow.descheduler.settings import CycleSettings, PlanConfigMap, Settings, TracesSettings
+from restow.descheduler.settings import CycleSettings, PlanConfigMap, Settings, ShadowSettings, TracesSettings
 from restow.errors import InputError, problem_lines
 from restow.kube.duration import SECOND, format_duration
 from restow.policies.fallbacks import Fallbacks
@@ -60,6 +60,7 @@ def _general(flags: Flags) -> Iterator[str]:
         yield f"--descheduling-interval {format_duration(flags.descheduling_interval)} is negative; 0 runs one cycle"
     if flags.publish_plan and not _NAMED.fullmatch(flags.publish_plan):
         yield f'--publish-plan "{flags.publish_plan}" does not name a ConfigMap: write NAMESPACE/NAME'
+    yield from _shadow(flags)
     yield from refused("feature-gates", gates_of, flags.feature_gates)
     if flags.client_connection_qps > 0 and flags.client_connection_burst <= 0:
         yield (
@@ -68,6 +69,13 @@ def _general(flags: Flags) -> Iterator[str]:
         )
     if (flags.max_pods_to_evict_per_node or 0) < 0:
         yield f"--max-pods-to-evict-per-node {flags.max_pods_to_evict_per_node} is negative; 0 is no limit"
+
+
+def _shadow(flags: Flags) -> Iterator[str]:
+    if flags.shadow and flags.descheduling_interval <= 0:
+        yield "--shadow watches what others evict, until it is stopped: add --descheduling-interval, such as 5m"
+    if flags.shadow_reports and not flags.shadow:
+        yield "--shadow-reports goes with --shadow"
 
 
 def _election(flags: Flags) -> Iterator[str]:
@@ -120,6 +128,7 @@ def settings_of(
         lease=lease_of(flags),
         https=https_settings(flags, metrics=not flags.disable_metrics) if flags.secure_port > 0 else None,
         traces=_traces(flags) if flags.otel_collector_endpoint else None,
+        shadow=_shadow_settings(flags) if flags.shadow else None,
         published_plan=PlanConfigMap(*flags.publish_plan.split("/")) if flags.publish_plan else None,
     )
 
@@ -132,13 +141,21 @@ def _cycles(
         interval=flags.descheduling_interval / SECOND,
         policy_file=flags.policy_config_file,
         fallbacks=fallbacks,
-        dry_run=flags.dry_run,
+        dry_run=flags.dry_run or flags.shadow,
         placement=flags.placement,
         profiles=profiles,
         scheduler_configuration=scheduler_configuration,
         confirm_replacements=flags.confirm_replacements,
         in_background=is_gate_open(flags.feature_gates, "EvictionsInBackground"),
     )
+
+
+def _shadow_settings(flags: Flags) -> ShadowSettings:
+    if not flags.shadow_reports:
+        return ShadowSettings()
+    from restow.application.shadow_reports import report_writer
+
+    return ShadowSettings(report_writer(flags.shadow_reports, flags.policy_config_file))
 
 
 def _traces(flags: Flags) -> TracesSettings:

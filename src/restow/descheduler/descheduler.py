@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,6 +19,7 @@ from restow.client.connection import connect
 from restow.client.errors import ServerTrouble, TooManyRequests
 from restow.client.server import git_version, minor_of
 from restow.client.transport import Api, Permit
+from restow.cluster.snapshot import Key
 from restow.daemon import log_lines
 from restow.daemon.background import told_to_stop, watched
 from restow.daemon.connecting import connected, https
@@ -30,6 +31,7 @@ from restow.descheduler.offering import Offer
 from restow.descheduler.publishing import Publish, publishing
 from restow.descheduler.reporter import recording
 from restow.descheduler.settings import Settings
+from restow.descheduler.shadowing import Shadow
 from restow.descheduler.steering import fencing_by, releasing, steering, unfencing
 from restow.descheduler.tracing import RUN, TracedEvictions, Tracing, tracing_of
 from restow.descheduler.webhook import Webhook, informed
@@ -109,13 +111,21 @@ class Descheduler:
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             minor = await check_version(watching, log)
-            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.warning))
+            shadow = None
+            if settings.shadow is not None:
+                shadow = Shadow(cycles.profiles, settings.shadow.write, metrics.shadow, log)
+            touch = ignored if shadow is None else shadow.touch
+            kinds = kinds_of(policies.current)
+            live = await stack.enter_async_context(live_cluster(watching, kinds, warn=log.warning, touch=touch))
             live.keep_usage(*kept_samples(policies.current))
             live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
             # Both connections share one server time: watches learn it first.
             writing.server_time = watching.server_time
             await first_lists(live)
+            if shadow is not None:
+                server, clock = watching.endpoint.server, watching.server_time.now
+                await stack.enter_async_context(shadow.following(live, server, clock))
             self._is_ready = True
             gates: Releasing | None = None
             fences: Unfencing | None = None
@@ -125,7 +135,9 @@ class Descheduler:
                     unfencing(writing, settings.namespace, live, log, metrics.steering)
                 )
                 await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
-            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook)
+            work = _Work(
+                self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook, shadow
+            )
             health.ready()
             lease = lease_unless_dry(settings.lease, log, dry_run=cycles.dry_run)
             await with_permission(lease, settings.namespace, writing, work.run, stopping, log=log, leads=metrics.leads)
@@ -147,6 +159,7 @@ class _Work:
     gates: Releasing | None
     fences: Unfencing | None
     webhook: Webhook
+    shadow: Shadow | None
 
     async def run(self, permit: Permit) -> None:
         """Perform cycles until they are done or ``stopping`` is set."""
@@ -185,10 +198,12 @@ class _Work:
                 stopped.cancel()
 
     def _publish(self, permit: Permit) -> Publish | None:
-        settings = self.of.settings
-        if settings.published_plan is None:
-            return None
-        return publishing(self.api, settings.published_plan, permit, self.of.log, dry_run=settings.cycles.dry_run)
+        settings, publish = self.of.settings, None
+        if settings.published_plan is not None:
+            publish = publishing(
+                self.api, settings.published_plan, permit, self.of.log, dry_run=settings.cycles.dry_run
+            )
+        return publish if self.shadow is None else self.shadow.publishing(publish)
 
     @asynccontextmanager
     async def _steering(self, permit: Permit) -> AsyncIterator[Offer]:
@@ -228,6 +243,10 @@ async def check_version(api: Api, log: Log) -> int | None:
     elif other := not_followed(minor):
         log.warning(f"{other[0].upper()}{other[1:]}: moves that depend on scores are likely at most")
     return minor
+
+
+def ignored(_kind: str, _keys: Iterable[Key]) -> None:
+    """Do nothing about what may have changed."""
 
 
 async def first_lists(live: LiveCluster) -> None:

@@ -6,6 +6,7 @@ Durations are seconds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from restow.daemon.electing import LeaseSettings
 from restow.policies.codes import Placement
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.shadowing.day import ShadowDay
+
+#: Writes the report of a day of a cluster (its API server).
+WriteReport = Callable[[ShadowDay, str], None]
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -62,6 +67,14 @@ class PlanConfigMap:
     name: str
 
 
+@dataclass(slots=True, frozen=True)
+class ShadowSettings:
+    """Of a shadow, which watches what others evict beside cycles that evict nothing."""
+
+    #: None where no reports are wanted.
+    write: WriteReport | None = None
+
+
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Settings:
     """Of a whole descheduler; a part that is None is not there."""
@@ -74,3 +87,5 @@ class Settings:
     https: HttpsSettings | None = None
     traces: TracesSettings | None = None
     published_plan: PlanConfigMap | None = None
+    #: For cycles that are dry runs.
+    shadow: ShadowSettings | None = None

@@ -185,3 +185,52 @@ class SteeringMetrics:
     def fences_removed(self, nodes: int) -> None:
         """Count nodes from which an abandoned fence was removed."""
         self._unfenced.inc(nodes)
+
+
+class ShadowMetrics:
+    """Figures about evictions that others make, in a registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._evictions = Counter(
+            "restow_shadow_evictions",
+            "Evictions by others, by what they came to.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._repeated = Counter(
+            "restow_shadow_repeated_evictions",
+            "Evictions by others of pods that had themselves replaced an evicted pod within the hour.",
+            registry=registry,
+        )
+        self._errors = Counter(
+            "restow_shadow_forecast_errors",
+            "Sum of the squared errors of the forecasts, each 0 to 1.",
+            ["certainty"],
+            registry=registry,
+        )
+        self._forecasts = Counter(
+            "restow_shadow_forecasts",
+            "Forecasts of evictions by others whose outcome is known.",
+            ["certainty"],
+            registry=registry,
+        )
+        self._planned = Counter(
+            "restow_shadow_planned_moves",
+            "Pods that restow would have moved, each counted once.",
+            ["certainty"],
+            registry=registry,
+        )
+
+    def came_to(self, outcome: str, *, repeated: bool) -> None:
+        """Count an eviction by what it came to."""
+        self._evictions.labels(outcome).inc()
+        self._repeated.inc(int(repeated))
+
+    def forecast(self, certainty: str, error: float) -> None:
+        """Count a forecast and its squared error."""
+        self._forecasts.labels(certainty).inc()
+        self._errors.labels(certainty).inc(error)
+
+    def planned(self, certainty: str) -> None:
+        """Count a pod that restow would have moved."""
+        self._planned.labels(certainty).inc()

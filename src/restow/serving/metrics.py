@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 import restow
 from restow.policies.codes import SURENESS, LandingKind, LoopCause, MoveResult, Prediction, RefusalCode
 from restow.serving.exposition import add_process_metrics, exposition
-from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds, SteeringMetrics
+from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds, ShadowMetrics, SteeringMetrics
 
 #: The outcome of an eviction, in the Descheduler's words; ``limit`` texts are labels too.
 EvictionResult = Literal[
@@ -59,6 +59,7 @@ class Metrics:
     ) -> None:
         self.registry = CollectorRegistry()
         self.steering = SteeringMetrics(self.registry)
+        self.shadow = ShadowMetrics(self.registry)
         self._last_cycle = LastCycle()
         self._series_of: dict[str, set[tuple[str, ...]]] = {}
         self._count_as_the_descheduler()
