@@ -175,7 +175,7 @@ class Forecaster:
         for each in cases:
             nodes[each.nodes] += each.weight * each.probability
         in_vain = float(nodes[source]) if source >= 0 else 0.0
-        pending = sum(each.weight for each in cases if not each.nodes.size)
+        pending = sum((each.weight for each in cases if not each.nodes.size), 0.0)
         moved = max(0.0, 1.0 - in_vain - pending)
         is_known = all(each.is_known for each in cases)
         best = int(np.argmax(nodes))
