@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import pickle
 import pty
 import signal
 import subprocess
-import sys
-from multiprocessing import Pipe
 
 import pytest
 
@@ -18,9 +14,7 @@ from builders.policies import a_config, a_policy, a_profile, as_yaml
 from cli.conftest import spawned
 from cli.test_process import all_of
 from cli.test_simulate import cluster  # noqa: F401 - a fixture
-from restow.application import comparing
-from restow.errors import InputError
-from restow.kube.duration import MINUTE
+from restow.application import processes
 
 ARGUMENTS = ("-f", "drained.yaml", "--now", "2026-11-21T00:00:00Z", "--for", "15m")
 COMPARE = ("--compare", "policy.yaml", "idle.yaml")
@@ -38,8 +32,7 @@ def alone(monkeypatch):
     """All runs in this process, one after the other."""
 
     def make_all(runs, _processes, _tick):
-        seeds = range(len(runs.seeds))
-        return [[runs.make(policy * len(seeds) + seed, int) for seed in seeds] for policy in range(len(runs.stagings))]
+        return [runs.make(number, int) for number in range(len(runs))]
 
     monkeypatch.setattr("restow.application.comparing.make_all", make_all)
 
@@ -123,62 +116,14 @@ def test_ctrl_c_ends_all_processes_at_once(compared, tmp_path):
 
 def test_a_process_that_is_ended_ends_the_comparison(compared, monkeypatch):
     """Whoever runs out of memory says so, and does not wait for ever."""
-    start = comparing._start
+    start = processes._start
 
     def killed(count):
         workers = start(count)
         next(iter(workers.values())).kill()
         return workers
 
-    monkeypatch.setattr(comparing, "_start", killed)
+    monkeypatch.setattr(processes, "_start", killed)
     ran = compared("--seeds", "1")
     assert (ran.status, ran.out) == (1, "")
-    assert "a process that simulated was ended by the system" in ran.err
-
-
-def test_a_process_that_is_ended_before_it_has_work_ends_the_comparison():
-    here, there = Pipe()
-    there.close()
-    with pytest.raises(OSError, match="was ended by the system"):
-        comparing._gathered(1, [here], tick=lambda _: None)
-
-
-def test_an_error_of_a_process_that_is_ended_leaves_nothing_that_garbage_collection_complains_of(monkeypatch):
-    """Python 3.13 prints such complaints on stderr, after the sentence about the error."""
-    complaints = []
-    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
-    here, there = Pipe()
-    there.close()
-    with pytest.raises(OSError, match="was ended by the system") as caught:
-        comparing._give(here, 1)
-    caught.value.itself = caught.value  # Only garbage collection frees it.
-    del caught
-    gc.collect()
-    assert complaints == []
-
-
-def test_how_far_all_runs_are_together():
-    """Each run tells how much of it is over; a run that ends early is over."""
-
-    class Work:
-        ending = type("Ending", (), {"duration": 10 * MINUTE})
-
-        @staticmethod
-        def make(number, tick):
-            tick(MINUTE)
-            return number
-
-    sent = []
-    pipe = type("Pipe", (), {"send": staticmethod(sent.append)})
-    assert comparing._outcome(Work, 3, pipe) == 3
-    assert sent == [(3, MINUTE), (3, 10 * MINUTE)]
-
-
-def test_an_error_in_another_process_is_told_by_this_one():
-    class Work:
-        @staticmethod
-        def make(_number, _tick):
-            raise InputError("policy.yaml: one", "policy.yaml: two")
-
-    found = pickle.loads(pickle.dumps(comparing._outcome(Work, 0, None)))
-    assert (type(found), found.sentences) == (InputError, ("policy.yaml: one", "policy.yaml: two"))
+    assert "a process of this command was ended by the system" in ran.err

@@ -5,7 +5,6 @@ The result records which files it was made of, with their digests, so that the s
 
 from __future__ import annotations
 
-import gc
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,15 +35,7 @@ from restow.sources.reading import STDIN, Sizes, input_files, read_manifests
 _EVERY: Final = 5 * MINUTE
 #: How long a run takes that waits for a stable cluster, unless something says how long it may.
 _LONGEST: Final = 24 * HOUR
-#: New objects after which garbage is collected. Python's own 700 cost a fifth of a simulation.
-_GARBAGE: Final = 100_000
 _NOTHING: Final = f"apiVersion: {API_VERSION}\nkind: {KIND}\n".encode()
-
-
-def collect_garbage() -> None:
-    """From now on give back what is not needed any more: a simulation makes and drops objects as long as it runs."""
-    gc.set_threshold(_GARBAGE, 20, 100)
-    gc.enable()
 
 
 @dataclass(slots=True, frozen=True)
