@@ -23,5 +23,5 @@ def test_a_day_is_a_page_and_a_json_file_that_later_ones_replace(tmp_path):
 def test_a_directory_that_cannot_be_used(tmp_path):
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(InputError, match=r"--shadow-reports: .*file: File exists"):
+    with pytest.raises(InputError, match=r"--shadow-reports .*file: File exists"):
         report_writer(str(file), "")

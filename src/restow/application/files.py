@@ -87,6 +87,24 @@ def write_file(path: str, write: Write) -> None:
         _write_through(path, write)
 
 
+def prepare_directory(path: str, option: str) -> Path:
+    """Return a directory for files, made where there is none; InputError with the option that named it if it cannot be used."""
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=place, prefix=".restow-"):
+            return place
+    except OSError as error:
+        raise InputError(f"{option} {path}: {error.strerror or error}") from error
+
+
+def replace_file(file: Path, content: bytes) -> None:
+    """Write a file beside its place and rename it, so that nobody reads half of it; OSError where that fails."""
+    part = file.with_name(f".restow-{file.name}")
+    part.write_bytes(content)
+    part.replace(file)
+
+
 def _stat(path: str) -> os.stat_result | None:
     try:
         return Path(path).stat()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from restow.application.clusters import ClusterSource, check_inputs, origin_of
-from restow.application.feedback import Feedback
-from restow.application.files import check_target, write_file
+from restow.application.feedback import Collected, Feedback
+from restow.application.files import check_target, prepare_directory, write_file
+from restow.application.named_clusters import ClusterNames, NamedCluster, file_name_of, named_clusters
+from restow.application.processes import Tick, cores, make_all
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_series import KIND as USAGE
-from restow.errors import InputError
+from restow.errors import ClientError, InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import check_complete, garbage_collection_paused, read_objects
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from restow.application.usage_asking import UsageRequest
 
 _PACKED = ".gz"
+_PACKED_JSON = ".json.gz"
 
 
 @dataclass(slots=True, frozen=True)
@@ -127,3 +130,52 @@ def _add_usage(cluster: CompactCluster, wanted: UsageRequest, where: ClusterSour
         answer = ask_for_usage(wanted, where, cluster.names("Node"), feedback)
     feedback.warn(answer.notes)
     cluster.add(USAGE, answer.series)
+
+
+@dataclass(slots=True, frozen=True)
+class SavedSnapshot:
+    """What became of the snapshot of one of many clusters."""
+
+    name: str
+    #: A sentence about the file, or why there is none.
+    text: str
+    warnings: tuple[str, ...] = ()
+    has_failed: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class _Saving:
+    """The snapshots to save, a piece of work for each cluster."""
+
+    clusters: Sequence[NamedCluster]
+    #: The path of each.
+    files: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+    def make(self, number: int, tick: Tick) -> SavedSnapshot:
+        """Save one cluster; what goes wrong keeps no other from being saved."""
+        (name, where), feedback = self.clusters[number], Collected()
+        try:
+            text = read_snapshot(SnapshotRequest(where), feedback).save(self.files[number])
+        except (InputError, ClientError, OSError) as error:
+            return SavedSnapshot(name, str(error), tuple(feedback.warnings), has_failed=True)
+        finally:
+            tick(1)
+        return SavedSnapshot(name, text, tuple(feedback.warnings))
+
+
+def save_many(
+    names: ClusterNames, where: ClusterSource, directory: str, feedback: Feedback, processes: int | None = None
+) -> list[SavedSnapshot]:
+    """Save each cluster to a file of a directory; InputError where there are no clusters, or it cannot be used.
+
+    ``processes`` is how many are saved at a time (None: one for each core).
+    """
+    clusters, place = named_clusters(names, where), prepare_directory(directory, "-o")
+    taken: set[str] = set()
+    files = [str(place / f"{file_name_of(each.name, taken)}{_PACKED_JSON}") for each in clusters]
+    with feedback.working(f"saving {len(clusters)} clusters"):
+        found: list[SavedSnapshot] = make_all(_Saving(clusters, files), processes or cores(), lambda _: None)
+    return found

@@ -73,6 +73,14 @@ Kubeconfig = Annotated[
     ),
 ]
 Context = Annotated[str | None, Parameter(metavar="NAME", help="Kubeconfig context to use. Default: the current one.")]
+Contexts = Annotated[
+    list[str] | None,
+    Parameter(
+        metavar="PATTERN",
+        negative=(),
+        help="Many clusters: every kubeconfig context whose name matches, such as 'prod-*'. Repeatable.",
+    ),
+]
 
 #: The policy and the schedulers of a plan, and its time.
 PolicyConfigFile = Annotated[

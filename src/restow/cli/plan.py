@@ -11,6 +11,7 @@ from restow.cli.help_pages import PlainPages
 from restow.cli.options import (
     PATHS,
     Context,
+    Contexts,
     Filename,
     Kubeconfig,
     NoSizeLimit,
@@ -27,6 +28,7 @@ from restow.policies.codes import Placement, SteeringMode
 if TYPE_CHECKING:
     from restow.application.filtering import PlanFilter
     from restow.application.goals import GoalRequest
+    from restow.application.many_clusters import ManyClustersRequest
     from restow.application.planning import PlanRequest
 
 #: The exit status of a plan with moves, with --exit-code.
@@ -36,6 +38,7 @@ _FOR_PEOPLE: Final = ("table", "wide", "html", "markdown")
 #: Who reads these forms sees stderr too.
 _ON_A_TERMINAL: Final = ("table", "wide")
 _CURVE_FORMS: Final = ("table", "json", "html")
+_MANY_FORMS: Final = ("table", "json", "html")
 
 _EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml
@@ -46,6 +49,8 @@ _EXAMPLES = """Examples:
   restow plan -f cluster.json --steering nominate
   restow plan -f cluster.json --steering fence
   restow plan -f dumps/ -o html > plan.html
+  restow plan --contexts 'prod-*' --contexts staging --pages plans
+  restow plan --snapshots snapshots --policy-config-file policy.yaml
   restow plan -f cluster.json --goal balance --budget 300
   restow plan -f cluster.json --goal balance --curve -o html > curve.html
   restow plan --goal pack --free karpenter.sh/nodepool=spot
@@ -81,6 +86,10 @@ _FOR = "With --goal room: NAMESPACE/NAME of a pending pod, all (the default), or
 _CURVE = (
     "With --goal: what more moves are worth. Plans with several budgets up to --budget, or to all moves that are worth it, as "
     "table, json or html."
+)
+_SNAPSHOTS = "Plan many clusters: each file, or each directory, in this directory is a dump of one."
+_PAGES = (
+    "With --contexts or --snapshots: a directory for an index page, and a page and the plan as JSON of each cluster."
 )
 _IN = "Show only pods of this namespace. The plan is made as a whole; so with the next four options, in table and wide."
 _STATUS = "Exit with status 3 if the plan has moves."
@@ -119,6 +128,8 @@ _Free = Annotated[str, Parameter(metavar="LABELS", show_default=False, help=_FRE
 _Prices = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_PRICES)]
 _For = Annotated[list[str] | None, Parameter(name="--for", metavar="POD", negative=(), help=_FOR)]
 _Curve = Annotated[bool, Parameter(name="--curve", negative=(), show_default=False, help=_CURVE)]
+_Snapshots = Annotated[str | None, PATHS, Parameter(metavar="DIRECTORY", help=_SNAPSHOTS)]
+_Pages = Annotated[str | None, PATHS, Parameter(metavar="DIRECTORY", help=_PAGES)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[
     int | None,
@@ -165,6 +176,9 @@ def plan(
     evict_local_storage_pods: _LocalStorage = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    contexts: Contexts = None,
+    snapshots: _Snapshots = None,
+    pages: _Pages = None,
     no_size_limit: NoSizeLimit = False,
     exit_code: _ExitCode = False,
     timings: WithTimings = False,
@@ -201,6 +215,8 @@ def plan(
     from restow.application.clusters import ClusterSource
     from restow.application.filtering import PlanFilter
     from restow.application.goals import GoalRequest, policy_or_goal
+    from restow.application.many_clusters import ManyClustersRequest
+    from restow.application.named_clusters import ClusterNames
     from restow.application.planning import PlanRequest
     from restow.policies.fallbacks import Fallbacks
 
@@ -218,6 +234,10 @@ def plan(
     if curve:
         return _print_curve(request, asked, output)
     part = PlanFilter(namespace, strategy, node, workload, limit)
+    if contexts or snapshots or pages:
+        _check_form(output, part, of_many=True)
+        many = ManyClustersRequest(request, ClusterNames(tuple(contexts or ()), snapshots), pages)
+        return _print_many(many, output, exit_code=exit_code)
     return _print(request, output, part, timings=timings, verbosity=verbose, exit_code=exit_code)
 
 
@@ -230,6 +250,18 @@ def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
         raise InputError(f"-o {output}: a curve is shown as {', '.join(_CURVE_FORMS)}")
     write_result(curve(request, goal, Terminal()), output, print_curve, "restow.reporting.html.curve")
     return 0
+
+
+def _print_many(request: ManyClustersRequest, output: str, *, exit_code: bool) -> int:
+    """Plan many clusters and write a line for each; the exit status is the worst of them."""
+    from restow.application.many_clusters import plan_many
+    from restow.reporting.clusters_table import print_clusters
+
+    found = plan_many(request, Terminal())
+    write_result(found, output, print_clusters, "restow.reporting.html.clusters")
+    if found.failed:
+        return FAILED
+    return MOVES if exit_code and found.moves else DONE
 
 
 def _print(
@@ -264,10 +296,14 @@ def _print(
     return MOVES if exit_code and whole.plan.moves else DONE
 
 
-def _check_form(output: str, part: PlanFilter) -> None:
+def _check_form(output: str, part: PlanFilter, *, of_many: bool = False) -> None:
     """A part of a plan is for people; programs and ``restow apply`` get the whole."""
     from restow.errors import InputError
 
+    if of_many and (part or output not in _MANY_FORMS):
+        raise InputError(
+            f"-o {output}: many clusters are shown as {' or '.join(_MANY_FORMS)}, whole; --pages makes a page of each"
+        )
     if part and output not in _ON_A_TERMINAL:
         raise InputError(
             f"-o {output} has the whole plan: -n, --strategy, --node, --workload and --limit are for table and wide"

@@ -14,19 +14,23 @@ from restow.cli.options import (
     PROMETHEUS_URL,
     STDIN,
     Context,
+    Contexts,
     Filename,
     Kubeconfig,
     NoSizeLimit,
     Verbosity,
 )
-from restow.cli.terminal import Terminal, timed
+from restow.cli.terminal import DONE, FAILED, Terminal, timed
+from restow.errors import InputError
 
 if TYPE_CHECKING:
+    from restow.application.clusters import ClusterSource
     from restow.sources.compact import CompactCluster
 
 _EXAMPLES = """Examples:
   restow snapshot -o cluster.json.gz
   restow snapshot --context production -o production.json.gz
+  restow snapshot --contexts 'prod-*' -o snapshots
   restow snapshot -f dumps/ -o cluster.json.gz
   restow snapshot --usage 24h --prometheus-url http://prometheus:9090 -o c.json.gz
   restow snapshot | restow plan -f - --policy-config-file policy.yaml
@@ -34,7 +38,7 @@ _EXAMPLES = """Examples:
 
 app = App(name="snapshot", help_epilogue=_EXAMPLES, sort_key=7)
 
-_FILE = "File to write, compressed if its name ends in .gz. Default: standard output."
+_FILE = "File to write, compressed if its name ends in .gz. Default: standard output. With --contexts, a directory."
 
 _USAGE = "Also store what nodes used for so long, such as 24h, as Prometheus has measured it."
 _CPU = "Query for the cores that each instance uses; $window is the time between two samples, 5m at least. Default: by node_exporter's metrics."
@@ -59,6 +63,7 @@ def snapshot(
     output: _Output = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    contexts: Contexts = None,
     no_size_limit: NoSizeLimit = False,
     usage: _Usage = None,
     prometheus_url: _Url = None,
@@ -68,7 +73,7 @@ def snapshot(
     memory_query: _MemoryQuery = None,
     policy_config_file: _Policy = None,
     verbose: Verbosity = 0,
-) -> None:
+) -> int:
     """Save a cluster to one compact file for -f.
 
     A snapshot holds only what decisions read, so a plan from it equals a plan from the whole cluster. It contains no
@@ -77,11 +82,16 @@ def snapshot(
     from restow.application.clusters import ClusterSource
     from restow.application.snapshots import SnapshotRequest, read_snapshot
 
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit)
+    if contexts:
+        if usage is not None:
+            raise InputError("--usage is of one cluster; name it with --context instead of --contexts")
+        return _save_many(tuple(contexts), where, output)
     feedback = Terminal()
     with timed("snapshot", verbose):
         file = None if output == STDIN else output
         request = SnapshotRequest(
-            where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
+            where=where,
             output=file,
             usage=usage,
             url=prometheus_url,
@@ -95,6 +105,21 @@ def snapshot(
         with feedback.working("writing the snapshot"):
             written = _write_to_stdout(found.cluster) if file is None else [found.save(file)]
         feedback.warn(written)
+    return DONE
+
+
+def _save_many(contexts: tuple[str, ...], where: ClusterSource, directory: str | None) -> int:
+    """Save a snapshot of each cluster, and say what became of it; the exit status is the worst."""
+    from restow.application.named_clusters import ClusterNames
+    from restow.application.snapshots import save_many
+
+    if directory is None or directory == STDIN:
+        raise InputError("--contexts saves a file for each cluster: name a directory with -o")
+    feedback = Terminal()
+    saved = save_many(ClusterNames(contexts), where, directory, feedback)
+    for each in saved:
+        feedback.warn(f"{each.name}: {sentence}" for sentence in (*each.warnings, each.text))
+    return FAILED if any(each.has_failed for each in saved) else DONE
 
 
 def _write_to_stdout(cluster: CompactCluster) -> list[str]:

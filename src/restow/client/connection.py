@@ -282,6 +282,12 @@ async def connect(
         yield Api(endpoint, session, rate_limit(qps, burst))
 
 
+def context_names(kubeconfig: str | None, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The contexts of the first kubeconfig that there is, by name; InputError if there is none, or it cannot be read."""
+    paths = kubeconfig or environ.get("KUBECONFIG") or str(_home_file(environ))
+    return tuple(sorted(read_kubeconfig_files(paths).contexts))
+
+
 def find_endpoint(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of the first configuration that there is; InputError if there is none, or it cannot be used."""
     paths = kubeconfig or environ.get("KUBECONFIG")

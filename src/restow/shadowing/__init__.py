@@ -1,1 +1,1 @@
-"""What becomes of evictions that others make: where their pods would land, where they did, and whether that was any use."""
+"""Judges evictions that others make: where their pods would land, where they did, and whether the eviction was useful."""

@@ -21,7 +21,7 @@ class EvictionCounts(Struct, frozen=True, rename="camel"):
     pending: int = 0
     unreplaced: int = 0
     open: int = 0
-    #: Those of pods that had themselves replaced an evicted pod within the hour, whatever their outcome.
+    #: Those of pods that had themselves replaced an evicted pod within the hour; each of them has an outcome too.
     repeated: int = 0
     #: After how many the workload had no ready pod for a time, and the sum of these times.
     downtimes: int = 0
@@ -50,7 +50,7 @@ class ShadowDay:
 
 
 def count(evictions: Iterable[ForeignEviction], now: float) -> EvictionCounts:
-    """Count evictions by what they have come to at a time."""
+    """Count evictions by their outcome at a time."""
     found = list(evictions)
     outcomes = Counter(each.outcome(now) for each in found)
     return EvictionCounts(

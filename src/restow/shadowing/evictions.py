@@ -1,4 +1,4 @@
-"""Evictions by others, and what became of them: seen in the events of pods, in the order of the watch.
+"""Evictions by others and their outcomes, from the events of pods, in the order of the watch.
 
 The pod of an eviction has the condition ``DisruptionTarget`` (the eviction API, the taint manager, preemption and the kubelet
 set it) when it begins to terminate; a pod that has the condition only was not evicted after all. Then the forecast is made,
@@ -30,7 +30,7 @@ from restow.workloads.controllers import STATEFUL_SET
 _CONDITION: Final = "DisruptionTarget"
 #: Seconds after its landing in which the eviction of a replacement repeats the eviction before.
 REPEATED_WITHIN: Final = 3600.0
-#: Landings beside the old pod that are taken for granted before any is seen: it usually has seconds to end.
+#: Assumed landings before the old pod was gone, since it usually has seconds to end.
 _DOUBT: Final = 4
 #: After this many events at once, as of a new list, the mirror is made again.
 _MANY: Final = 500
@@ -235,7 +235,7 @@ class EvictionWatch:
                         yield row, each.forecast.node
 
     def _assign(self, pod: PodNow, owner: OwnerReference, awaiting: _Awaiting) -> None:
-        """A new pod of a controller replaces the first pod for which none has come yet."""
+        """A new pod of a controller replaces the first pod that has no replacement yet."""
         for each in awaiting.evictions:
             is_its = owner.kind != STATEFUL_SET or each.pod == pod.name
             if each.came is None and is_its and not pod.is_terminating:

@@ -1,4 +1,4 @@
-"""An eviction by somebody else, and what it comes to: its replacement moves, comes back, stays pending, or never comes."""
+"""An eviction by another program, and its outcome: the replacement moves, comes back, stays pending, or is never created."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class EvictionOutcome(StrEnum):
     MOVED = "moved"
     #: It landed on the node that the pod had left.
     IN_VAIN = "inVain"
-    #: It had no node ``PENDING_AFTER`` after the pod had gone, whatever came of it later.
+    #: It had no node ``PENDING_AFTER`` after the pod had gone, even if it got one later.
     PENDING = "pending"
     #: No other pod came.
     UNREPLACED = "unreplaced"
@@ -32,7 +32,7 @@ class EvictionOutcome(StrEnum):
 
 @dataclass(slots=True)
 class ForeignEviction:
-    """An eviction by somebody else; times are in seconds since the epoch."""
+    """An eviction by another program; times are in seconds since the epoch."""
 
     at: float
     namespace: str
@@ -63,7 +63,7 @@ class ForeignEviction:
     down_since: float | None = None
 
     def outcome(self, now: float) -> EvictionOutcome:
-        """What it has come to at a time."""
+        """The outcome at a time."""
         if self.came is None:
             is_over = self.owner is None or now - self.at > UNREPLACED_AFTER
             return EvictionOutcome.UNREPLACED if is_over else EvictionOutcome.OPEN
