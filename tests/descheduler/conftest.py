@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from descheduler.cycling import Decided
-from restow.descheduler import applying, publishing
+from restow.descheduler import applying, publishing, shadowing
 from restow.descheduler import cycles as module
 from restow.executing.deciding import CycleDecision, CycleRules, decide
 from restow.policies.codes import SteeringMode
@@ -22,7 +22,7 @@ def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(compute: Callable[[], Any], _: float) -> Any:
         return compute()
 
-    for each in (module, publishing, applying):
+    for each in (module, publishing, applying, shadowing):
         monkeypatch.setattr(each, "in_thread", at_once)
 
 

@@ -17,7 +17,7 @@ from restow.serving.metrics import Metrics
 from restow.shadowing.day import ShadowDay
 from shadowing.scenes import WatchedCluster, a_web_pod, evicted, web
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime, pytest.mark.usefixtures("without_threads")]
 
 _DAY = 86_400.0
 #: A minute before midnight.

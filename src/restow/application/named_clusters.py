@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from restow.application.clusters import ClusterSource
-from restow.client.connection import context_names
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 
@@ -64,6 +63,8 @@ def file_name_of(cluster: str, taken: set[str]) -> str:
 
 
 def _contexts(patterns: Iterable[str], where: ClusterSource) -> list[str]:
+    from restow.client.connection import context_names
+
     known = context_names(where.kubeconfig, os.environ)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):

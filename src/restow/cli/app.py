@@ -42,6 +42,7 @@ _COMMANDS: Final = (
     "policy",
     "apply",
     "run",
+    "history",
     "scheduler",
     "snapshot",
     "top",

@@ -215,8 +215,6 @@ def plan(
     from restow.application.clusters import ClusterSource
     from restow.application.filtering import PlanFilter
     from restow.application.goals import GoalRequest, policy_or_goal
-    from restow.application.many_clusters import ManyClustersRequest
-    from restow.application.named_clusters import ClusterNames
     from restow.application.planning import PlanRequest
     from restow.policies.fallbacks import Fallbacks
 
@@ -235,6 +233,9 @@ def plan(
         return _print_curve(request, asked, output)
     part = PlanFilter(namespace, strategy, node, workload, limit)
     if contexts or snapshots or pages:
+        from restow.application.many_clusters import ManyClustersRequest
+        from restow.application.named_clusters import ClusterNames
+
         _check_form(output, part, of_many=True)
         many = ManyClustersRequest(request, ClusterNames(tuple(contexts or ()), snapshots), pages)
         return _print_many(many, output, exit_code=exit_code)

@@ -83,6 +83,13 @@ class Flags(ServerFlags, ElectionFlags):
             "ConfigMap to which each cycle writes a summary of its plan, and with --dry-run the plan.",
         ),
     ] = ""
+    history: Annotated[
+        str,
+        option.value(
+            CYCLES, "FILE", "SQLite file in which cycles, moves and their results are kept; restow history reads it."
+        ),
+    ] = ""
+    history_days: Annotated[int, option.value(CYCLES, "N", "Days for which --history keeps them.")] = 30
     feature_gates: Annotated[
         tuple[str, ...], option.items(CYCLES, "NAME=BOOL", "EvictionsInBackground, AllAlpha or AllBeta.", comma_list)
     ] = ()

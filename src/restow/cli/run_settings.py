@@ -26,7 +26,14 @@ from restow.daemon import log_lines
 from restow.daemon.connecting import ApiSettings
 from restow.daemon.logs import Log
 from restow.descheduler.descheduler import Descheduler
-from restow.descheduler.settings import CycleSettings, PlanConfigMap, Settings, ShadowSettings, TracesSettings
+from restow.descheduler.settings import (
+    CycleSettings,
+    HistorySettings,
+    PlanConfigMap,
+    Settings,
+    ShadowSettings,
+    TracesSettings,
+)
 from restow.errors import InputError, problem_lines
 from restow.kube.duration import SECOND, format_duration
 from restow.policies.fallbacks import Fallbacks
@@ -61,6 +68,8 @@ def _general(flags: Flags) -> Iterator[str]:
     if flags.publish_plan and not _NAMED.fullmatch(flags.publish_plan):
         yield f'--publish-plan "{flags.publish_plan}" does not name a ConfigMap: write NAMESPACE/NAME'
     yield from _shadow(flags)
+    if flags.history_days <= 0:
+        yield f"--history-days {flags.history_days} keeps nothing; it must be 1 or more"
     yield from refused("feature-gates", gates_of, flags.feature_gates)
     if flags.client_connection_qps > 0 and flags.client_connection_burst <= 0:
         yield (
@@ -128,6 +137,7 @@ def settings_of(
         lease=lease_of(flags),
         https=https_settings(flags, metrics=not flags.disable_metrics) if flags.secure_port > 0 else None,
         traces=_traces(flags) if flags.otel_collector_endpoint else None,
+        history=HistorySettings(flags.history, flags.history_days) if flags.history else None,
         shadow=_shadow_settings(flags) if flags.shadow else None,
         published_plan=PlanConfigMap(*flags.publish_plan.split("/")) if flags.publish_plan else None,
     )

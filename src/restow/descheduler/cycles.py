@@ -25,6 +25,7 @@ from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.daemon import log_lines
 from restow.daemon.background import LONGEST_DECISION
 from restow.daemon.logs import Log
+from restow.descheduler.history import HistoryKeeper
 from restow.descheduler.offering import UNSTEERED, Choice, Offer
 from restow.descheduler.publishing import Publish
 from restow.descheduler.reporter import Reporter
@@ -91,6 +92,8 @@ class Cycles:
     usage: AskForUsage = no_usage
     #: None where plans are not published.
     publish: Publish | None = None
+    #: None where no history is kept.
+    history: HistoryKeeper | None = None
     #: The answers to the policy's queries in this cycle.
     _usage: Mapping[UsageQuery, QueryResult] = field(init=False, default_factory=dict)
     #: How moves have changed usage since.
@@ -130,13 +133,18 @@ class Cycles:
             with self.tracing.span(CYCLE):
                 figures = await self._perform(rules, began)
         except Exception:
-            self.metrics.cycle_done(CycleFigures(result="failed", ended=self.clock(), seconds=elapsed() - began))
+            self._done(CycleFigures(result="failed", ended=self.clock(), seconds=elapsed() - began))
             raise
         finally:
             self.watchdog.rest(_WHO)
         if figures is not None:
-            self.metrics.cycle_done(figures)
+            self._done(figures)
             self.metrics.workloads_backing_off(len(self.memory.pausing(elapsed())))
+
+    def _done(self, figures: CycleFigures) -> None:
+        self.metrics.cycle_done(figures)
+        if self.history is not None:
+            self.history.cycle_done(figures)
 
     async def _perform(self, rules: CycleRules, began: float) -> CycleFigures | None:
         """The figures of a cycle; None if stopped before anything was decided."""
@@ -249,6 +257,8 @@ class Cycles:
         def on_outcome(outcome: Outcome) -> None:
             self.watchdog.expect(_WHO, "outcome of a move", patience)
             reporter.outcome(outcome)
+            if self.history is not None:
+                self.history.outcome(outcome)
             progress.note(outcome)
             self._usage_changes.note(outcome)
 

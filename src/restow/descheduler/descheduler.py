@@ -26,6 +26,7 @@ from restow.daemon.connecting import connected, https
 from restow.daemon.electing import lease_unless_dry, with_permission
 from restow.daemon.logs import Log
 from restow.descheduler.cycles import Cycles
+from restow.descheduler.history import HistoryKeeper
 from restow.descheduler.loop import Loop, PolicySource
 from restow.descheduler.offering import Offer
 from restow.descheduler.publishing import Publish, publishing
@@ -44,6 +45,7 @@ from restow.executing.history import EvictionHistory
 from restow.executing.replacing import ways_through
 from restow.executing.steering import Releasing, unthrottled
 from restow.executing.surroundings import ApiEvictions, Evicting
+from restow.history.file import HistoryFile
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.reading import METRICS, READ
 from restow.live.usage import QueriedUsage
@@ -101,6 +103,10 @@ class Descheduler:
         webhook = Webhook(metrics.steering)
         policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
         async with AsyncExitStack() as stack:
+            history = None
+            if settings.history is not None:
+                history = HistoryFile(settings.history.path, settings.history.days, log.warning)
+                stack.callback(history.close)
             await stack.enter_async_context(watched(health.watchdog, log))
             webhooks = {STEER: webhook.answer}
             port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log))
@@ -136,7 +142,19 @@ class Descheduler:
                 )
                 await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
             work = _Work(
-                self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook, shadow
+                self,
+                live,
+                writing,
+                policies,
+                stopping,
+                health,
+                metrics,
+                tracing,
+                gates,
+                fences,
+                webhook,
+                shadow,
+                history,
             )
             health.ready()
             lease = lease_unless_dry(settings.lease, log, dry_run=cycles.dry_run)
@@ -160,6 +178,7 @@ class _Work:
     fences: Unfencing | None
     webhook: Webhook
     shadow: Shadow | None
+    history: HistoryFile | None
 
     async def run(self, permit: Permit) -> None:
         """Perform cycles until they are done or ``stopping`` is set."""
@@ -186,6 +205,7 @@ class _Work:
                 ways={} if settings.dry_run else ways_through(self.api, permit, log.warning),
                 usage=QueriedUsage(self.api, os.environ).results,
                 publish=self._publish(permit),
+                history=self._history(),
             )
             rules = CycleRules(
                 self.policies.current, settings.placement, settings.profiles, settings.scheduler_configuration
@@ -196,6 +216,11 @@ class _Work:
                 await loop.run()
             finally:
                 stopped.cancel()
+
+    def _history(self) -> HistoryKeeper | None:
+        if self.history is None:
+            return None
+        return HistoryKeeper(self.history, self.api.server_time.now, self.of.settings.cycles.dry_run)
 
     def _publish(self, permit: Permit) -> Publish | None:
         settings, publish = self.of.settings, None

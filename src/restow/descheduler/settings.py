@@ -75,6 +75,14 @@ class ShadowSettings:
     write: WriteReport | None = None
 
 
+@dataclass(slots=True, frozen=True)
+class HistorySettings:
+    """Where what cycles do is kept, and for how many days."""
+
+    path: str
+    days: float
+
+
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Settings:
     """Of a whole descheduler; a part that is None is not there."""
@@ -89,3 +97,4 @@ class Settings:
     published_plan: PlanConfigMap | None = None
     #: For cycles that are dry runs.
     shadow: ShadowSettings | None = None
+    history: HistorySettings | None = None
