@@ -46,6 +46,12 @@ def test_what_is_fine(flags):
     [
         ({"logging_format": "xml"}, '--logging-format "xml" is unknown; there are text and json'),
         ({"descheduling_interval": -SECOND}, "--descheduling-interval -1s is negative; 0 runs one cycle"),
+        (
+            {"shadow": True},
+            "--shadow watches what others evict, until it is stopped: add --descheduling-interval, such as 5m",
+        ),
+        ({"shadow_reports": "x"}, "--shadow-reports goes with --shadow"),
+        ({"history_days": 0}, "--history-days 0 keeps nothing; it must be 1 or more"),
         ({"feature_gates": ("Foo=true",)}, "--feature-gates: unrecognized feature gate: Foo"),
         ({"feature_gates": ("AllAlpha",)}, "--feature-gates: missing bool value for AllAlpha"),
         (

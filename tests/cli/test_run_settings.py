@@ -12,7 +12,7 @@ from restow.cli.run_settings import settings_of
 from restow.client.leader_election import Timing
 from restow.daemon.connecting import ApiSettings
 from restow.daemon.electing import LeaseSettings
-from restow.descheduler.settings import CycleSettings, TracesSettings
+from restow.descheduler.settings import CycleSettings, HistorySettings, TracesSettings
 from restow.kube.duration import SECOND
 from restow.policies.fallbacks import Fallbacks
 from restow.serving.server import ListenAddress
@@ -27,6 +27,21 @@ def test_no_flags_are_one_cycle_that_is_served_and_holds_no_lease() -> None:
     assert settings.https.endpoint == ListenAddress("0.0.0.0", 10258)
     assert (settings.https.metrics, tuple(settings.https.certificates)) == (True, ())
     assert settings.https.tls.minimum is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_shadow_evicts_nothing_and_writes_reports_where_they_are_wanted(tmp_path: Path) -> None:
+    settings = settings_of(Flags(shadow=True, descheduling_interval=SECOND))
+    assert settings.cycles.dry_run
+    assert settings.shadow is not None
+    assert settings.shadow.write is None
+    reporting = settings_of(Flags(shadow=True, shadow_reports=str(tmp_path / "reports")))
+    assert reporting.shadow is not None
+    assert reporting.shadow.write is not None
+    assert (settings_of(Flags()).shadow, settings_of(Flags()).history) == (None, None)
+
+
+def test_the_history() -> None:
+    assert settings_of(Flags(history="restow.db", history_days=7)).history == HistorySettings("restow.db", 7)
 
 
 @pytest.mark.parametrize(("port", "serves"), [(-1, False), (0, False), (1, True)])

@@ -13,7 +13,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from restow.client.connection import connect
 from restow.client.errors import ServerTrouble, TooManyRequests
@@ -32,7 +32,6 @@ from restow.descheduler.offering import Offer
 from restow.descheduler.publishing import Publish, publishing
 from restow.descheduler.reporter import recording
 from restow.descheduler.settings import Settings
-from restow.descheduler.shadowing import Shadow
 from restow.descheduler.steering import fencing_by, releasing, steering, unfencing
 from restow.descheduler.tracing import RUN, TracedEvictions, Tracing, tracing_of
 from restow.descheduler.webhook import Webhook, informed
@@ -54,6 +53,9 @@ from restow.policies.usage import kept_samples
 from restow.scheduling.framework.minors import ASSUMED, not_followed
 from restow.serving.health import Health
 from restow.serving.metrics import FOLLOWS, Metrics
+
+if TYPE_CHECKING:
+    from restow.descheduler.shadowing import Shadow
 
 #: How many minor versions the Descheduler allows for either way.
 _ALLOWED: Final = 3
@@ -119,6 +121,9 @@ class Descheduler:
             minor = await check_version(watching, log)
             shadow = None
             if settings.shadow is not None:
+                # Most runs are no shadow, and start without its modules.
+                from restow.descheduler.shadowing import Shadow  # noqa: PLC0415
+
                 shadow = Shadow(cycles.profiles, settings.shadow.write, metrics.shadow, log)
             touch = ignored if shadow is None else shadow.touch
             kinds = kinds_of(policies.current)

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from restow.daemon.connecting import NAMESPACE, ApiSettings, HttpsSettings
 from restow.daemon.electing import LeaseSettings
 from restow.policies.codes import Placement
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.shadowing.day import ShadowDay
+
+if TYPE_CHECKING:
+    from restow.shadowing.day import ShadowDay
 
 #: Writes the report of a day of a cluster (its API server).
-WriteReport = Callable[[ShadowDay, str], None]
+WriteReport = Callable[["ShadowDay", str], None]
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
