@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from restow.api.rows import Columns, Rows
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from restow.api.arrow import ArrowTable
     from restow.application.planning import Planned
     from restow.descheduling.plan import GoalResult, Move, PlanTotals, Refusal, Remark
-    from restow.reporting.forms import Report
 
 _MOVES: Final[Columns] = {
     "namespace": ("text", lambda move: move.pod.namespace),
@@ -114,21 +113,9 @@ class Plan:
         return await applied(self._planned, await asyncio.to_thread(self.to_json), dry_run=dry_run, lease=lease)
 
     def _written(self, form: str) -> str:
-        from restow.reporting.forms import form_named
+        from restow.application.planning import rendered
 
-        written = form_named(form)(self._report())
-        return written if isinstance(written, str) else b"".join(written).decode()
-
-    def _report(self) -> Report:
-        from restow.application.policies import policy_view
-        from restow.proving.planning import moved_requests, node_loads
-        from restow.reporting.forms import Report
-
-        planned = self._planned
-        view = policy_view(planned.context.policy)
-        notes = (*planned.notes, *planned.missing)
-        loads, requests = partial(node_loads, planned.cycle), partial(moved_requests, planned.cycle)
-        return Report(planned.plan, loads, planned.cluster.origin, view, notes, requests)
+        return rendered(self._planned, form).decode()
 
     def __str__(self) -> str:
         """The table of ``restow plan``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -18,17 +18,13 @@ from restow.application.clusters import ClusterSource, instant
 from restow.application.feedback import Collected, Feedback
 from restow.application.files import NamedText, file_bytes, file_name, prepare_directory, replace_file
 from restow.application.named_clusters import INDEX, ClusterNames, NamedCluster, file_name_of, named_clusters
-from restow.application.planning import PlanRequest, make
+from restow.application.planning import PlanRequest, make, rendered
 from restow.application.policies import read_policy_file, read_scheduler_config
 from restow.application.processes import Tick, cores, make_all
 from restow.errors import ClientError, InputError
 from restow.kube.timestamps import format_time
 from restow.reporting.clusters_result import ClusterRow, ClustersMetadata, ClustersPlan, cluster_row
 from restow.sources.reading import STDIN
-
-if TYPE_CHECKING:
-    from restow.application.planning import Planned
-    from restow.reporting.forms import Report
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,7 +53,7 @@ class _Plans:
     clusters: Sequence[NamedCluster]
     request: PlanRequest
     #: Whether pages are wanted.
-    rendered: bool
+    has_pages: bool
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -76,10 +72,9 @@ class _Plans:
         feedback = Collected()
         planned = make(replace(self.request, where=where), feedback)
         row = cluster_row(name, planned.plan, tuple(feedback.warnings))
-        if not self.rendered:
+        if not self.has_pages:
             return _Planned(row)
-        report = _report(planned)
-        return _Planned(row, _written(report, "html"), _written(report, "json"))
+        return _Planned(row, rendered(planned, "html"), rendered(planned, "json"))
 
 
 def plan_many(request: ManyClustersRequest, feedback: Feedback, processes: int | None = None) -> ClustersPlan:
@@ -115,31 +110,6 @@ def _read_once(request: PlanRequest) -> PlanRequest:
         configuration = NamedText(file_name(configuration), file_bytes(configuration))
         read_scheduler_config(configuration)
     return replace(request, policy=policy, configuration=configuration, now=format_time(instant(request.now)))
-
-
-def _report(planned: Planned) -> Report:
-    """The report that the forms of ``restow plan`` render."""
-    from functools import partial
-
-    from restow.application.policies import policy_view
-    from restow.proving.planning import moved_requests, node_loads
-    from restow.reporting.forms import Report
-
-    return Report(
-        planned.plan,
-        partial(node_loads, planned.cycle),
-        planned.cluster.origin,
-        policy_view(planned.context.policy),
-        (*planned.notes, *planned.missing),
-        partial(moved_requests, planned.cycle),
-    )
-
-
-def _written(report: Report, form: str) -> bytes:
-    from restow.reporting.forms import form_named
-
-    written = form_named(form)(report)
-    return written.encode() if isinstance(written, str) else b"".join(written)
 
 
 def _saved(metadata: ClustersMetadata, found: Sequence[_Planned], pages: Path) -> ClustersPlan:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -45,6 +46,8 @@ from restow.proving.planning import (
     decided,
     idle_strategies,
     make_plan,
+    moved_requests,
+    node_loads,
     placement_of,
     policy_as_asked,
     steering_of,
@@ -58,6 +61,7 @@ from restow.usage.sources import PROMETHEUS
 if TYPE_CHECKING:
     from restow.explaining.explanation import NodeExplanation, PodExplanation
     from restow.explaining.what_if import Setting
+    from restow.reporting.forms import Report
 
 
 @dataclass(slots=True, frozen=True)
@@ -269,6 +273,24 @@ def _phase(feedback: Feedback, name: str, doing: str) -> AbstractContextManager[
     stack.enter_context(feedback.timings.phase(name))
     stack.enter_context(feedback.working(doing))
     return stack
+
+
+def report_of(planned: Planned, origin: str, notes: tuple[str, ...]) -> Report:
+    """The report that the forms of a plan render; ``origin`` says where the cluster came from."""
+    from restow.application.policies import policy_view
+    from restow.reporting.forms import Report
+
+    loads, requests = partial(node_loads, planned.cycle), partial(moved_requests, planned.cycle)
+    return Report(planned.plan, loads, origin, policy_view(planned.context.policy), notes, requests)
+
+
+def rendered(planned: Planned, form: str) -> bytes:
+    """A plan in one of the forms of ``restow plan``, with everything that was noticed."""
+    from restow.reporting.forms import form_named
+
+    report = report_of(planned, planned.cluster.origin, (*planned.notes, *planned.missing))
+    written = form_named(form)(report)
+    return written.encode() if isinstance(written, str) else b"".join(written)
 
 
 def with_timings(plan: PlanDocument, feedback: Feedback) -> PlanDocument:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import App, Parameter, validators
@@ -270,18 +270,16 @@ def _print(
 ) -> int:
     """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for moves if that is asked for."""
     from restow.application.filtering import part_of
-    from restow.application.planning import make, steering_note, with_timings
-    from restow.application.policies import policy_view
-    from restow.proving.planning import moved_requests, node_loads
-    from restow.reporting.forms import Report, form_named
+    from restow.application.planning import make, report_of, steering_note, with_timings
+    from restow.reporting.forms import form_named
 
     _check_form(output, part)
     write_as, feedback = form_named(output), Terminal()
     whole = make(request, feedback)
     planned = part_of(whole, part)
-    plan, notes, origin = planned.plan, planned.notes, planned.cluster.origin
+    notes, origin = planned.notes, planned.cluster.origin
     if timings:
-        plan = with_timings(plan, feedback)
+        planned = replace(planned, plan=with_timings(planned.plan, feedback))
         origin = f"{origin}, {feedback.timings.seconds['load']:.1f} s"
     if output not in _FOR_PEOPLE:
         feedback.warn(notes)
@@ -290,9 +288,8 @@ def _print(
     feedback.warn_of_timings(verbosity)
     if output not in _ON_A_TERMINAL:
         notes += planned.missing
-    loads, requests = partial(node_loads, planned.cycle), partial(moved_requests, planned.cycle)
-    write(write_as(Report(plan, loads, origin, policy_view(planned.context.policy), notes, requests)))
-    if plan.problems:
+    write(write_as(report_of(planned, origin, notes)))
+    if planned.plan.problems:
         return FAILED
     return MOVES if exit_code and whole.plan.moves else DONE
 
