@@ -11,6 +11,7 @@ forecast. Source of the conditions: Kubernetes 1.36, pod disruption conditions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -23,15 +24,17 @@ from restow.kube.duration import SECOND
 from restow.kube.objects import OwnerReference
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.cycle.mirror import Mirror
-from restow.shadowing.forecasts import Expected, Forecast, Forecaster, nothing_foretold
-from restow.shadowing.outcomes import EvictionOutcome, ForeignEviction
+from restow.shadowing.forecasts import Expected, Forecast, Forecaster, Habits, Situation, nothing_foretold
+from restow.shadowing.outcomes import FORETOLD, EvictionOutcome, ForeignEviction
 from restow.workloads.controllers import STATEFUL_SET
 
 _CONDITION: Final = "DisruptionTarget"
 #: Seconds after its landing in which the eviction of a replacement repeats the eviction before.
 REPEATED_WITHIN: Final = 3600.0
-#: Assumed landings before the old pod was gone, since it usually has seconds to end.
+#: Forecasts that are taken to have come true before any is judged, and pods to have stayed until their replacements landed.
 _DOUBT: Final = 4
+#: Below this probability something is a surprise.
+_IMPOSSIBLE: Final = 0.01
 #: After this many events at once, as of a new list, the mirror is made again.
 _MANY: Final = 500
 
@@ -87,8 +90,13 @@ class EvictionWatch:
         self._condemned: dict[Key, PodNow] = {}
         #: The evictions whose pods are still there, by the name of the pod.
         self._leaving: dict[Key, ForeignEviction] = {}
-        #: How many replacements landed, and before how many of them the old pod was gone.
+        #: How many replacements that were expected at once landed, and before how many of them the old pod was gone.
         self._landings = self._gone_first = 0
+        #: The forecasts whose outcome is known, and those of them that were of another one without any doubt.
+        self._judged: Counter[Situation] = Counter()
+        self._surprises: Counter[Situation] = Counter()
+        #: The evicted pods (uids) whose forecasts were judged.
+        self._known: set[str] = set()
         #: Evictions in the order in which they were seen, until ``forget``.
         self.evictions: list[ForeignEviction] = []
         self._new: list[ForeignEviction] = []
@@ -136,6 +144,7 @@ class EvictionWatch:
         """Drop what happened before a time."""
         self.evictions = [each for each in self.evictions if each.at >= before]
         self._seen = {uid: at for uid, at in self._seen.items() if at >= before}
+        self._known &= self._seen.keys()
         self._condemned = {key: pod for key, pod in self._condemned.items() if self._source.pod(*key) is not None}
         for uid in [uid for uid, each in self._replacements.items() if each.at < before]:
             del self._replacements[uid]
@@ -145,6 +154,8 @@ class EvictionWatch:
         now = self._clock()
         for owner, awaiting in list(self._awaiting.items()):
             for each in awaiting.evictions:
+                if each.landed is None and each.outcome(now) is EvictionOutcome.PENDING:
+                    self._judge(each, now)
                 if each.outcome(now) is EvictionOutcome.UNREPLACED:
                     # Nothing wants a pod in its place, so none is missing.
                     each.seconds_down, each.down_since = 0.0, None
@@ -216,7 +227,7 @@ class EvictionWatch:
                 self._expected.values(),
                 list(self._arrived()),
                 int(self._clock() * SECOND),
-                gone_first=self._gone_first / (self._landings + _DOUBT),
+                self._habits(),
             )
         except Exception as fault:  # noqa: BLE001  what goes wrong with one pod does not end the watch
             self._mirror.restart()
@@ -248,10 +259,28 @@ class EvictionWatch:
     def _follow(self, eviction: ForeignEviction, pod: PodNow) -> None:
         if pod.node is not None and eviction.landed is None:
             eviction.node, eviction.landed = pod.node, self._clock()
-            self._landings += 1
-            self._gone_first += eviction.gone is not None
+            if eviction.forecast.situation is Situation.AT_ONCE:
+                self._landings += 1
+                self._gone_first += eviction.gone is not None
+            self._judge(eviction, eviction.landed)
         if pod.is_ready and eviction.ready is None:
             eviction.ready = self._clock()
+
+    def _judge(self, eviction: ForeignEviction, now: float) -> None:
+        """Learn from what has come true, once for each eviction."""
+        situation = eviction.forecast.situation
+        if situation is None or eviction.uid in self._known:
+            return
+        self._known.add(eviction.uid)
+        self._judged[situation] += 1
+        foretold = dict(zip(FORETOLD, eviction.forecast.undoubted, strict=True))
+        self._surprises[situation] += foretold[eviction.outcome(now)] < _IMPOSSIBLE
+
+    def _habits(self) -> Habits:
+        # Where others come and go, forecasts are doubted until they are known to be good.
+        begin = {each: int(each in (Situation.ROOM, Situation.AFTERWARDS)) for each in Situation}
+        surprises = {each: (self._surprises[each] + begin[each]) / (self._judged[each] + _DOUBT) for each in Situation}
+        return Habits(self._gone_first / (self._landings + _DOUBT), surprises)
 
     def _owners_near(self, key: Key) -> Iterator[_Owner]:
         """The controllers with evictions under way that a change of a pod may concern."""

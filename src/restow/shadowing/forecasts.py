@@ -6,12 +6,18 @@ before that have no node yet are put where they are expected first: the schedule
 
 A controller replaces a pod while that terminates, but a pod that ends at once may be gone when the scheduler comes to its
 replacement, and its room with it. Both cases are looked at, and weighed by how often they occurred in this cluster so far.
+A replacement that comes later, or has to wait for room, meets a cluster that nobody has seen yet: it may find other
+terminating pods gone, and other pods may be faster. Such forecasts are likely at most, or possible where others wait too.
+
+What was foretold as impossible and happened makes later forecasts less sure (``Habits.surprises``), for each of these
+situations apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +25,36 @@ import numpy.typing as npt
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.state import ClusterState
-from restow.descheduling.placement import certainty_of, likely_at_most
+from restow.descheduling.placement import certainty_of
 from restow.policies.codes import Certainty
 from restow.scheduling.cycle.mirror import Mirror
 from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy, Replacements
 
 #: Ends the name of a replacement that is only foretold.
 _MARK = "+replacement"
+
+
+class Situation(StrEnum):
+    """When the scheduler comes to a replacement."""
+
+    #: At once, and a node has room.
+    AT_ONCE = "atOnce"
+    #: Later, and no other pod comes or goes now.
+    QUIET = "quiet"
+    #: Later, because no node has room before pods have gone; others come and go.
+    ROOM = "room"
+    #: Later, because the controller waits until the old pod is gone, as with a StatefulSet; others come and go.
+    AFTERWARDS = "afterwards"
+
+
+@dataclass(slots=True, frozen=True)
+class Habits:
+    """What was seen in this cluster so far, as shares."""
+
+    #: Of the pods whose controllers replace them at once: how many were gone before their replacement was placed.
+    gone_first: float = 0.0
+    #: Of the forecasts in a situation: how many were of something else than what happened, without any doubt.
+    surprises: Mapping[Situation, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,6 +77,10 @@ class Forecast:
     certainty: Certainty | None = None
     #: Why it gets no node, or why nothing is foretold.
     message: str = ""
+    #: None where nothing is foretold.
+    situation: Situation | None = None
+    #: The three probabilities before surprises were allowed for: moved, in vain, pending.
+    undoubted: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True, frozen=True)
@@ -93,13 +126,12 @@ class Forecaster:
         self._mirror = mirror
 
     def forecast(
-        self, pod: int, awaited: Iterable[Expected], arrived: Iterable[tuple[int, str]], now: int, *, gone_first: float
+        self, pod: int, awaited: Iterable[Expected], arrived: Iterable[tuple[int, str]], now: int, habits: Habits
     ) -> tuple[Forecast, Expected | None]:
         """Foretell the landing of the replacement of a pod, and what later forecasts have to expect of it.
 
         ``awaited`` are replacements that do not exist yet, ``arrived`` those that do and have no node, by row, with the
-        names of the nodes where they are expected. ``now`` is in nanoseconds since the epoch; ``gone_first`` is how
-        probable it is that a pod whose controller replaces it at once is gone before its replacement is placed.
+        names of the nodes where they are expected. ``now`` is in nanoseconds since the epoch.
         """
         state = self._mirror.state
         policy = ReplacementPolicies(state.cluster).of(pod)
@@ -112,8 +144,7 @@ class Forecaster:
             for each in awaited:
                 if each.state is state:
                     self._place(state.create(each.row), each.node)
-            # A pod that is over holds nothing any more, and its replacement comes now.
-            return self._foretold(pod, gone_first if policy is ReplacementPolicy.OVERLAPPING else 1.0, now)
+            return self._foretold(pod, policy, now, habits)
         finally:
             state.undo(mark)
 
@@ -122,7 +153,9 @@ class Forecaster:
         if at >= 0:
             self._mirror.state.place(pod, at)
 
-    def _foretold(self, pod: int, gone_first: float, now: int) -> tuple[Forecast, Expected | None]:
+    def _foretold(
+        self, pod: int, policy: ReplacementPolicy, now: int, habits: Habits
+    ) -> tuple[Forecast, Expected | None]:
         state = self._mirror.state
         source, uid = int(state.node[pod]), state.cluster.pods.uids[pod]
         replacements = Replacements(state, now)
@@ -131,16 +164,46 @@ class Forecaster:
         replacement = state.create(row)
         if not self._mirror.schedulers.knows(replacement):
             return nothing_foretold("another scheduler than the configured ones places it"), None
-        cases = []
-        if gone_first < 1.0:
+        situation, cases = self._cases(pod, replacement, policy, habits.gone_first)
+        found = _combined(self._mirror.state.cluster.nodes.names, cases, source)
+        cap = self._most(situation, replacement, replacements.next_pod(pod).caveat)
+        doubted = _doubted(found, situation, habits.surprises.get(situation, 0.0), cap)
+        return doubted, Expected(uid, row, state, found.node)
+
+    def _cases(
+        self, pod: int, replacement: int, policy: ReplacementPolicy, gone_first: float
+    ) -> tuple[Situation, list[_Case]]:
+        """In which situation the scheduler comes to the replacement, and what it may find; the old pod is removed."""
+        state, beside = self._mirror.state, None
+        if policy is ReplacementPolicy.OVERLAPPING:
             beside = self._case(replacement, 1.0 - gone_first)
-            # Without a node, it waits for the room that the old pod leaves.
-            cases = [beside] if beside.nodes.size or beside.problem else []
         state.remove(pod)
-        if gone_first > 0.0 or not cases:
-            cases.append(self._case(replacement, gone_first if cases else 1.0))
-        found = self._forecast(cases, source, replacements.next_pod(pod).caveat)
-        return found, Expected(uid, row, state, found.node)
+        if beside is not None and (beside.nodes.size or beside.problem):
+            return Situation.AT_ONCE, [beside, self._case(replacement, gone_first)] if gone_first else [beside]
+        if policy is ReplacementPolicy.NOT_NEEDED:
+            # A pod that is over holds nothing any more, and its replacement comes now.
+            return Situation.AT_ONCE, [self._case(replacement, 1.0)]
+        leaving, waits = np.flatnonzero(state.terminating & state.exists), self._others_wait(replacement)
+        situation = Situation.AFTERWARDS if policy is ReplacementPolicy.AFTERWARDS else Situation.ROOM
+        if not leaving.size:
+            return situation if waits else Situation.QUIET, [self._case(replacement, 1.0)]
+        cases = [self._case(replacement, 0.5)]
+        for each in leaving.tolist():
+            state.remove(each)
+        return situation, [*cases, self._case(replacement, 0.5)]
+
+    def _most(self, situation: Situation, replacement: int, caveat: str) -> Certainty:
+        """How sure a forecast can be at most."""
+        if situation is Situation.AT_ONCE:
+            return Certainty.LIKELY if caveat else Certainty.CERTAIN
+        return Certainty.POSSIBLE if self._others_wait(replacement) else Certainty.LIKELY
+
+    def _others_wait(self, replacement: int) -> bool:
+        """Whether other pods have no node yet."""
+        state = self._mirror.state
+        waiting = state.holds_resources() & (state.node == PENDING) & ~state.terminating
+        waiting[replacement] = False
+        return bool(waiting.any())
 
     def _row(self, pod: int, replacements: Replacements) -> PodRow:
         """The row of the next pod, whose own claims are in the state from now on."""
@@ -166,32 +229,47 @@ class Forecaster:
             return _Case(weight, node, one, is_known=False, message=decision.message)
         return _Case(weight, message=decision.message)
 
-    def _forecast(self, cases: list[_Case], source: int, caveat: str) -> Forecast:
-        problem = next((each.problem for each in cases if each.problem), "")
-        if problem:
-            return nothing_foretold(problem)
-        names = self._mirror.state.cluster.nodes.names
-        nodes = np.zeros(len(names))
-        for each in cases:
-            nodes[each.nodes] += each.weight * each.probability
-        in_vain = float(nodes[source]) if source >= 0 else 0.0
-        pending = sum((each.weight for each in cases if not each.nodes.size), 0.0)
-        moved = max(0.0, 1.0 - in_vain - pending)
-        is_known = all(each.is_known for each in cases)
-        best = int(np.argmax(nodes))
-        message = next((each.message for each in cases if each.message), caveat)
-        return Forecast(
-            node=names[best] if pending < 1.0 else "",
-            node_probability=float(nodes[best]) if is_known and pending < 1.0 else None,
-            candidates=len(np.unique(np.concatenate([each.nodes for each in cases]))),
-            moved=moved,
-            in_vain=in_vain,
-            pending=pending,
-            certainty=_sureness(max(moved, in_vain, pending), caveat, is_known=is_known),
-            message=message,
-        )
+
+def _combined(names: Sequence[str], cases: Sequence[_Case], source: int) -> Forecast:
+    """The forecast that some cases amount to."""
+    problem = next((each.problem for each in cases if each.problem), "")
+    if problem:
+        return nothing_foretold(problem)
+    nodes = np.zeros(len(names))
+    for each in cases:
+        nodes[each.nodes] += each.weight * each.probability
+    in_vain = float(nodes[source]) if source >= 0 else 0.0
+    pending = sum((each.weight for each in cases if not each.nodes.size), 0.0)
+    moved = max(0.0, 1.0 - in_vain - pending)
+    is_known = all(each.is_known for each in cases)
+    best = int(np.argmax(nodes))
+    return Forecast(
+        node=names[best] if pending < 1.0 else "",
+        node_probability=float(nodes[best]) if is_known and pending < 1.0 else None,
+        candidates=len(np.unique(np.concatenate([each.nodes for each in cases]))),
+        moved=moved,
+        in_vain=in_vain,
+        pending=pending,
+        certainty=certainty_of(max(moved, in_vain, pending), is_known=is_known),
+        message=next((each.message for each in cases if each.message), ""),
+        undoubted=(moved, in_vain, pending),
+    )
 
 
-def _sureness(probability: float, caveat: str, *, is_known: bool) -> Certainty:
-    certainty = certainty_of(probability, is_known=is_known)
-    return likely_at_most(certainty) if caveat else certainty
+def _doubted(found: Forecast, situation: Situation, surprises: float, most: Certainty) -> Forecast:
+    """The same with room for surprises: each outcome gets a share of what the others lose."""
+    if found.certainty is None:
+        return found
+    moved, in_vain, pending = ((1.0 - surprises) * each + surprises * (1.0 - each) / 2 for each in found.undoubted)
+    certainty = found.certainty
+    if certainty is not Certainty.POSSIBLE:
+        certainty = certainty_of(max(moved, in_vain, pending), is_known=True)
+    return replace(
+        found,
+        moved=moved,
+        in_vain=in_vain,
+        pending=pending,
+        node_probability=None if found.node_probability is None else found.node_probability * (1.0 - surprises),
+        certainty=max(certainty, most, key=list(Certainty).index),
+        situation=situation,
+    )

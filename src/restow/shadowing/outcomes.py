@@ -30,6 +30,10 @@ class EvictionOutcome(StrEnum):
     OPEN = "open"
 
 
+#: Those that a forecast has probabilities for, in its order.
+FORETOLD: Final = (EvictionOutcome.MOVED, EvictionOutcome.IN_VAIN, EvictionOutcome.PENDING)
+
+
 @dataclass(slots=True)
 class ForeignEviction:
     """An eviction by another program; times are in seconds since the epoch."""

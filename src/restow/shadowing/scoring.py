@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from restow.policies.codes import Certainty
-from restow.shadowing.outcomes import EvictionOutcome, ForeignEviction
+from restow.shadowing.outcomes import FORETOLD, EvictionOutcome, ForeignEviction
 
-_FORETOLD = (EvictionOutcome.MOVED, EvictionOutcome.IN_VAIN, EvictionOutcome.PENDING)
 #: What a steady forecast is called.
 SURE = (Certainty.CERTAIN, Certainty.LIKELY)
 
@@ -59,19 +58,19 @@ def error(eviction: ForeignEviction, now: float) -> float | None:
     if happened is None or eviction.forecast.certainty is None:
         return None
     foretold = _probabilities(eviction)
-    return sum((foretold[each] - (each is happened)) ** 2 for each in _FORETOLD) / 2
+    return sum((foretold[each] - (each is happened)) ** 2 for each in FORETOLD) / 2
 
 
 def _probabilities(eviction: ForeignEviction) -> dict[EvictionOutcome, float]:
     forecast = eviction.forecast
-    return dict(zip(_FORETOLD, (forecast.moved, forecast.in_vain, forecast.pending), strict=True))
+    return dict(zip(FORETOLD, (forecast.moved, forecast.in_vain, forecast.pending), strict=True))
 
 
 def _came_true(eviction: ForeignEviction, now: float) -> EvictionOutcome | None:
     outcome = eviction.outcome(now)
-    return outcome if outcome in _FORETOLD else None
+    return outcome if outcome in FORETOLD else None
 
 
 def _is_right(eviction: ForeignEviction, now: float) -> bool:
     foretold = _probabilities(eviction)
-    return max(_FORETOLD, key=foretold.__getitem__) is _came_true(eviction, now)
+    return max(FORETOLD, key=foretold.__getitem__) is _came_true(eviction, now)
