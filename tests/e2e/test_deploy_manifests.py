@@ -86,11 +86,19 @@ def container_of(workload: Object) -> Object:
     return container  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, "shadow"])
 def test_a_kustomization_is_accepted(plane: ControlPlane, way: str) -> None:
     for thing in kustomized(DEPLOY / "kubernetes" / way):
         answer = try_out(plane.admin, thing)
         assert answer.status == 201, (thing["kind"], answer.body)
+
+
+def test_a_shadow_may_read_and_nothing_else() -> None:
+    roles = [each for each in kustomized(DEPLOY / "kubernetes" / "shadow") if "Role" in each["kind"]]
+    assert [(each["kind"], each["metadata"]["name"]) for each in roles] == [
+        ("ClusterRole", "restow-reading"),
+        ("ClusterRoleBinding", "restow-reading"),
+    ]
 
 
 def with_component(component: str, folder: Path) -> list[Object]:
