@@ -70,6 +70,23 @@ def test_a_pod_may_wait_for_the_room_of_the_old_one():
     assert eviction.outcome(cluster.now) is EvictionOutcome.IN_VAIN
 
 
+def test_a_replacement_that_goes_before_it_has_a_node_is_followed_by_the_next_one():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.put(a_web_pod("web-2"))
+    cluster.delete(a_web_pod("web-2"))
+    cluster.put(a_web_pod("web-3"), a_web_pod("web-3", "n2"), after=2.0)
+    assert (eviction.replacement, eviction.node, eviction.landed) == ("web-3", "n2", cluster.now)
+    assert eviction.outcome(cluster.now) is EvictionOutcome.MOVED
+
+
+def test_what_is_forgotten_is_not_waited_for():
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1"))
+    cluster.evict(a_web_pod("web-1", "n1"))
+    cluster.watch.forget(cluster.now + 1)
+    assert (cluster.watch.evictions, cluster.watch._awaiting, cluster.watch._expected) == ([], {}, {})
+
+
 def test_a_pod_without_a_successor():
     cluster = WatchedCluster(*NODES, web(replicas=0), a_web_pod("web-1", "n1"))
     eviction = cluster.evict(a_web_pod("web-1", "n1"))

@@ -123,17 +123,21 @@ class EvictionWatch:
             self._mirror.begin(self._source)
         while self._mirror.is_behind:
             self._mirror.catch_up()
-        for key in changed:
-            pod, leaving = self._source.pod(*key), self._leaving.get(key)
-            if leaving is not None and (pod is None or pod.uid != leaving.uid):
-                leaving.gone = self._clock()
-                del self._leaving[key]
-            condemned = self._condemned.get(key)
-            if condemned is not None and (pod is None or pod.uid != condemned.uid):
-                self._begin(condemned, nothing_foretold("it ended at once"))
-            if pod is not None:
-                self._see(pod, is_list=is_list)
-        self._measure_gaps({each for key in changed for each in self._owners_near(key)})
+        owners = {owner for key in changed for owner in self._changed(key, is_list=is_list)}
+        self._measure_gaps(owner for owner in owners if owner in self._awaiting)
+
+    def _changed(self, key: Key, *, is_list: bool) -> Iterator[_Owner]:
+        """See what has changed of a pod; yields the controllers that may have more or fewer ready pods now."""
+        pod, leaving, condemned = self._source.pod(*key), self._leaving.get(key), self._condemned.get(key)
+        if leaving is not None and (pod is None or pod.uid != leaving.uid):
+            leaving.gone = self._clock()
+            del self._leaving[key]
+        if condemned is not None and (pod is None or pod.uid != condemned.uid):
+            self._begin(condemned, nothing_foretold("it ended at once"))
+        if pod is not None:
+            self._see(pod, is_list=is_list)
+        owners = (None if pod is None else _owner_of(pod), None if leaving is None else leaving.owner)
+        yield from ((key[0], owner.uid) for owner in owners if owner is not None)
 
     def take_new(self) -> list[ForeignEviction]:
         """The evictions that were seen since this was called last."""
@@ -146,8 +150,11 @@ class EvictionWatch:
         self._seen = {uid: at for uid, at in self._seen.items() if at >= before}
         self._known &= self._seen.keys()
         self._condemned = {key: pod for key, pod in self._condemned.items() if self._source.pod(*key) is not None}
-        for uid in [uid for uid, each in self._replacements.items() if each.at < before]:
-            del self._replacements[uid]
+        self._replacements = {uid: each for uid, each in self._replacements.items() if each.at >= before}
+        for awaiting in self._awaiting.values():
+            # A replacement that is not ready by now may never be.
+            awaiting.evictions = [each for each in awaiting.evictions if each.at >= before]
+        self.settle()
 
     def settle(self) -> None:
         """Stop waiting for what does not come any more."""
@@ -249,12 +256,20 @@ class EvictionWatch:
         """A new pod of a controller replaces the first pod that has no replacement yet."""
         for each in awaiting.evictions:
             is_its = owner.kind != STATEFUL_SET or each.pod == pod.name
-            if each.came is None and is_its and not pod.is_terminating:
+            if is_its and not pod.is_terminating and self._lacks_replacement(each):
                 awaiting.known.add(pod.uid)
-                each.came, each.replacement, each.replacement_uid = self._clock(), pod.name, pod.uid
+                each.came = each.came or self._clock()
+                each.replacement, each.replacement_uid = pod.name, pod.uid
                 self._replacements[pod.uid] = each
                 self._expected.pop(each.uid, None)
                 return
+
+    def _lacks_replacement(self, eviction: ForeignEviction) -> bool:
+        """Whether no replacement has come, or the one that came has gone without a node."""
+        if eviction.came is None or eviction.landed is not None:
+            return eviction.came is None
+        found = self._source.pod(eviction.namespace, eviction.replacement)
+        return found is None or found.uid != eviction.replacement_uid
 
     def _follow(self, eviction: ForeignEviction, pod: PodNow) -> None:
         if pod.node is not None and eviction.landed is None:
@@ -281,16 +296,6 @@ class EvictionWatch:
         begin = {each: int(each in (Situation.ROOM, Situation.AFTERWARDS)) for each in Situation}
         surprises = {each: (self._surprises[each] + begin[each]) / (self._judged[each] + _DOUBT) for each in Situation}
         return Habits(self._gone_first / (self._landings + _DOUBT), surprises)
-
-    def _owners_near(self, key: Key) -> Iterator[_Owner]:
-        """The controllers with evictions under way that a change of a pod may concern."""
-        pod = self._source.pod(*key)
-        owner = None if pod is None else _owner_of(pod)
-        if owner is None:
-            # A pod that is gone may have been of any of its namespace.
-            yield from (each for each in self._awaiting if each[0] == key[0])
-        elif (key[0], owner.uid) in self._awaiting:
-            yield key[0], owner.uid
 
     def _measure_gaps(self, owners: Iterable[_Owner]) -> None:
         now = self._clock()
