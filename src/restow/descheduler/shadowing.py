@@ -110,15 +110,23 @@ class Shadow:
         due = loop.time() + _REPORT
         while True:
             await asyncio.sleep(_LOOK)
-            if self._is_lost:
-                watch.begin()
-                self._is_lost = False
+            if self._is_lost and not self._begins_again(watch):
+                continue
             watch.settle()
             self._count(watch)
             if loop.time() >= due:
                 await self._report(watch)
                 self._log.info(f"Shadow: {self._headline(watch)}", v=1)
                 due = loop.time() + _REPORT
+
+    def _begins_again(self, watch: EvictionWatch) -> bool:
+        try:
+            watch.begin()
+        except Exception as fault:  # noqa: BLE001  the next look tries once more
+            self._log.warning(f"the shadow cannot begin again: {type(fault).__name__}: {fault}")
+            return False
+        self._is_lost = False
+        return True
 
     def _headline(self, watch: EvictionWatch) -> str:
         return headline(count(watch.evictions, self._clock()), len(self._moves))
@@ -142,23 +150,25 @@ class Shadow:
         today = now - now % _DAY
         if self._since < today:
             # Once more with what has come of the evictions before midnight.
-            await self._write_evictions([each for each in watch.evictions if each.at < today], now)
+            await self._write_day([each for each in watch.evictions if each.at < today], now, before=today)
             self._drop(watch, today)
             self._since = today
         if len(watch.evictions) > _MOST:
             self._log.warning(f"the shadow has seen more than {_MOST:,} evictions today, and drops the oldest")
             self._drop(watch, watch.evictions[-_MOST].at)
-        await self._write_evictions(watch.evictions, now)
+        await self._write_day(watch.evictions, now, before=now + _DAY)
 
     def _drop(self, watch: EvictionWatch, before: float) -> None:
         watch.forget(before)
         self._moves = {uid: each for uid, each in self._moves.items() if each.at >= before}
 
-    async def _write_evictions(self, evictions: Sequence[ForeignEviction], until: float) -> None:
+    async def _write_day(self, evictions: Sequence[ForeignEviction], until: float, *, before: float) -> None:
+        """Write a report with what is known at a time of evictions, and with restow's moves before a time."""
         if self._write is None:
             return
-        # They may change while the report is made.
-        day = ShadowDay(self._since, until, [replace(each) for each in evictions], dict(self._moves))
+        moves = {uid: each for uid, each in self._moves.items() if each.at < before}
+        # Evictions may change while the report is made.
+        day = ShadowDay(self._since, until, [replace(each) for each in evictions], moves)
         try:
             await in_thread(partial(self._write, day, self._cluster), _WRITING)
         except Exception as fault:  # noqa: BLE001  such as a full disk; the next report may be written
