@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
+from restow.application.clusters import instant
 from restow.errors import InputError
 from restow.history.file import read_cycles, read_moves
 from restow.kube.duration import SECOND, parse_duration
@@ -24,7 +24,7 @@ class HistoryRequest:
 
 def past(request: HistoryRequest) -> HistoryReport:
     """Return what was done; InputError where the file or the time cannot be used."""
-    until = time.time()
+    until = instant(None) / SECOND
     since = until - _seconds(request.since)
     cycles, moves = read_cycles(request.file, since), read_moves(request.file, since)
     if request.namespace is not None:

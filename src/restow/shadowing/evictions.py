@@ -24,7 +24,7 @@ from restow.kube.duration import SECOND
 from restow.kube.objects import OwnerReference
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.cycle.mirror import Mirror
-from restow.shadowing.forecasts import Expected, Forecast, Forecaster, Habits, Situation, nothing_foretold
+from restow.shadowing.forecasts import Expected, Forecast, Forecaster, Habits, LandingSituation, nothing_foretold
 from restow.shadowing.outcomes import FORETOLD, EvictionOutcome, ForeignEviction
 from restow.workloads.controllers import STATEFUL_SET
 
@@ -93,8 +93,8 @@ class EvictionWatch:
         #: How many replacements that were expected at once landed, and before how many of them the old pod was gone.
         self._landings = self._gone_first = 0
         #: The forecasts whose outcome is known, and those of them that were of another one without any doubt.
-        self._judged: Counter[Situation] = Counter()
-        self._surprises: Counter[Situation] = Counter()
+        self._judged: Counter[LandingSituation] = Counter()
+        self._surprises: Counter[LandingSituation] = Counter()
         #: The evicted pods (uids) whose forecasts were judged.
         self._known: set[str] = set()
         #: Evictions in the order in which they were seen, until ``forget``.
@@ -274,7 +274,7 @@ class EvictionWatch:
     def _follow(self, eviction: ForeignEviction, pod: PodNow) -> None:
         if pod.node is not None and eviction.landed is None:
             eviction.node, eviction.landed = pod.node, self._clock()
-            if eviction.forecast.situation is Situation.AT_ONCE:
+            if eviction.forecast.situation is LandingSituation.AT_ONCE:
                 self._landings += 1
                 self._gone_first += eviction.gone is not None
             self._judge(eviction, eviction.landed)
@@ -293,8 +293,10 @@ class EvictionWatch:
 
     def _habits(self) -> Habits:
         # Where others come and go, forecasts are doubted until they are known to be good.
-        begin = {each: int(each in (Situation.ROOM, Situation.AFTERWARDS)) for each in Situation}
-        surprises = {each: (self._surprises[each] + begin[each]) / (self._judged[each] + _DOUBT) for each in Situation}
+        begin = {each: int(each in (LandingSituation.ROOM, LandingSituation.AFTERWARDS)) for each in LandingSituation}
+        surprises = {
+            each: (self._surprises[each] + begin[each]) / (self._judged[each] + _DOUBT) for each in LandingSituation
+        }
         return Habits(self._gone_first / (self._landings + _DOUBT), surprises)
 
     def _measure_gaps(self, owners: Iterable[_Owner]) -> None:

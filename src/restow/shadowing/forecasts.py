@@ -34,7 +34,7 @@ from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy
 _MARK = "+replacement"
 
 
-class Situation(StrEnum):
+class LandingSituation(StrEnum):
     """When the scheduler comes to a replacement."""
 
     #: At once, and a node has room.
@@ -54,7 +54,7 @@ class Habits:
     #: Of the pods whose controllers replace them at once: how many were gone before their replacement was placed.
     gone_first: float = 0.0
     #: Of the forecasts in a situation: how many were of something else than what happened, without any doubt.
-    surprises: Mapping[Situation, float] = field(default_factory=dict)
+    surprises: Mapping[LandingSituation, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True, frozen=True)
@@ -78,7 +78,7 @@ class Forecast:
     #: Why it gets no node, or why nothing is foretold.
     message: str = ""
     #: None where nothing is foretold.
-    situation: Situation | None = None
+    situation: LandingSituation | None = None
     #: The three probabilities before surprises were allowed for: moved, in vain, pending.
     undoubted: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
@@ -172,29 +172,29 @@ class Forecaster:
 
     def _cases(
         self, pod: int, replacement: int, policy: ReplacementPolicy, gone_first: float
-    ) -> tuple[Situation, list[_Case]]:
+    ) -> tuple[LandingSituation, list[_Case]]:
         """In which situation the scheduler comes to the replacement, and what it may find; the old pod is removed."""
         state, beside = self._mirror.state, None
         if policy is ReplacementPolicy.OVERLAPPING:
             beside = self._case(replacement, 1.0 - gone_first)
         state.remove(pod)
         if beside is not None and (beside.nodes.size or beside.problem):
-            return Situation.AT_ONCE, [beside, self._case(replacement, gone_first)] if gone_first else [beside]
+            return LandingSituation.AT_ONCE, [beside, self._case(replacement, gone_first)] if gone_first else [beside]
         if policy is ReplacementPolicy.NOT_NEEDED:
             # A pod that is over holds nothing any more, and its replacement comes now.
-            return Situation.AT_ONCE, [self._case(replacement, 1.0)]
+            return LandingSituation.AT_ONCE, [self._case(replacement, 1.0)]
         leaving, waits = np.flatnonzero(state.terminating & state.exists), self._others_wait(replacement)
-        situation = Situation.AFTERWARDS if policy is ReplacementPolicy.AFTERWARDS else Situation.ROOM
+        situation = LandingSituation.AFTERWARDS if policy is ReplacementPolicy.AFTERWARDS else LandingSituation.ROOM
         if not leaving.size:
-            return situation if waits else Situation.QUIET, [self._case(replacement, 1.0)]
+            return situation if waits else LandingSituation.QUIET, [self._case(replacement, 1.0)]
         cases = [self._case(replacement, 0.5)]
         for each in leaving.tolist():
             state.remove(each)
         return situation, [*cases, self._case(replacement, 0.5)]
 
-    def _most(self, situation: Situation, replacement: int, caveat: str) -> Certainty:
+    def _most(self, situation: LandingSituation, replacement: int, caveat: str) -> Certainty:
         """How sure a forecast can be at most."""
-        if situation is Situation.AT_ONCE:
+        if situation is LandingSituation.AT_ONCE:
             return Certainty.LIKELY if caveat else Certainty.CERTAIN
         return Certainty.POSSIBLE if self._others_wait(replacement) else Certainty.LIKELY
 
@@ -256,7 +256,7 @@ def _combined(names: Sequence[str], cases: Sequence[_Case], source: int) -> Fore
     )
 
 
-def _doubted(found: Forecast, situation: Situation, surprises: float, most: Certainty) -> Forecast:
+def _doubted(found: Forecast, situation: LandingSituation, surprises: float, most: Certainty) -> Forecast:
     """The same with room for surprises: each outcome gets a share of what the others lose."""
     if found.certainty is None:
         return found
