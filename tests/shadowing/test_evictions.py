@@ -87,6 +87,14 @@ def test_what_is_forgotten_is_not_waited_for():
     assert (cluster.watch.evictions, cluster.watch._awaiting, cluster.watch._expected) == ([], {}, {})
 
 
+def test_another_pod_than_the_known_one_may_come():
+    """Pod and template disagree about what is requested, and nothing explains it."""
+    cluster = WatchedCluster(*NODES, web(), a_web_pod("web-1", "n1", cpu="300m"))
+    eviction = cluster.evict(a_web_pod("web-1", "n1", cpu="300m"))
+    assert eviction.forecast.certainty is Certainty.LIKELY
+    assert eviction.forecast.message
+
+
 def test_a_pod_without_a_successor():
     cluster = WatchedCluster(*NODES, web(replicas=0), a_web_pod("web-1", "n1"))
     eviction = cluster.evict(a_web_pod("web-1", "n1"))

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from restow.policies.codes import Certainty
 from restow.scheduling.cycle.mirror import Mirror
 from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy, Replacements
 
+#: Digits of probabilities that are no rounding errors of a sum.
+_DIGITS: Final = 12
 #: Ends the name of a replacement that is only foretold.
 _MARK = "+replacement"
 
@@ -166,9 +169,10 @@ class Forecaster:
             return nothing_foretold("another scheduler than the configured ones places it"), None
         situation, cases = self._cases(pod, replacement, policy, habits.gone_first)
         found = _combined(self._mirror.state.cluster.nodes.names, cases, source)
-        cap = self._most(situation, replacement, replacements.next_pod(pod).caveat)
+        caveat = replacements.next_pod(pod).caveat
+        cap = self._most(situation, replacement, caveat)
         doubted = _doubted(found, situation, habits.surprises.get(situation, 0.0), cap)
-        return doubted, Expected(uid, row, state, found.node)
+        return replace(doubted, message=doubted.message or caveat), Expected(uid, row, state, found.node)
 
     def _cases(
         self, pod: int, replacement: int, policy: ReplacementPolicy, gone_first: float
@@ -222,7 +226,9 @@ class Forecaster:
             return _Case(weight, problem=decision.message)
         if decision.ranking is not None:
             odds = self._mirror.schedulers.odds(decision)
-            return _Case(weight, odds.nodes, odds.probability, is_known=odds.is_known)
+            # What is not known of the odds, each node gets an equal share of.
+            unknown = 1.0 - odds.probability.sum()
+            return _Case(weight, odds.nodes, odds.probability + unknown / len(odds.nodes), is_known=odds.is_known)
         if decision.nominated_node != PENDING:
             # It waits for pods to leave the node for it, which may come to nothing.
             node, one = np.array([decision.nominated_node]), np.ones(1)
@@ -238,7 +244,7 @@ def _combined(names: Sequence[str], cases: Sequence[_Case], source: int) -> Fore
     nodes = np.zeros(len(names))
     for each in cases:
         nodes[each.nodes] += each.weight * each.probability
-    in_vain = float(nodes[source]) if source >= 0 else 0.0
+    in_vain = round(float(nodes[source]), _DIGITS) if source >= 0 else 0.0
     pending = sum((each.weight for each in cases if not each.nodes.size), 0.0)
     moved = max(0.0, 1.0 - in_vain - pending)
     is_known = all(each.is_known for each in cases)
