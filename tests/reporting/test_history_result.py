@@ -65,7 +65,7 @@ def test_the_table(found, monkeypatch):
         lines[4]
         == "3 pods moved: 1 to their targets, 1 to other good nodes, 1 missed, 1 not seen to be ready, 1 moved again"
     )
-    assert " shop/Deployment/web  2      1       1      0       0          1      0         7.0 s" in lines
+    assert " shop/Deployment/web  2      1       1      0       0        1      0     7.0 s" in lines
     assert " 01-01 00:00:30  shop/b   RemoveDuplicates    n1    n4  not ready, missed" in lines
     assert " 01-01 00:00:40  shop/c   LowNodeUtilization  n1    n2  dropped (Gone)" in lines
 

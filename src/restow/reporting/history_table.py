@@ -64,7 +64,7 @@ def balance(found: HistoryReport) -> list[str]:
     return [f"{'; '.join(said)} (spread of the nodes' requested shares)"] if said else []
 
 
-_COUNTS: Final = ("MOVED", "TARGET", "OTHER", "MISSED", "NOT READY", "AGAIN", "NOT MADE", "READY AFTER")
+_COUNTS: Final = ("MOVED", "TARGET", "OTHER", "MISSED", "UNREADY", "AGAIN", "HELD", "READY")
 _MOVES: Final = ("TIME", "POD", "STRATEGY", "FROM", "TO", "RESULT")
 
 
