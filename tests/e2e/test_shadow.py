@@ -36,8 +36,8 @@ _NODES = 12
 _FREE, _PINNED, _STUCK = 24, 10, 4
 #: Pods take this long to end, as most do; kwok's others are gone at once, often before their replacement is placed.
 SLOW = {"test/delete-delay": "2s"}
-#: Seconds after which a pod without a node counts as pending, and some more.
-_PENDING = 35.0
+#: Seconds after which a pod without a node certainly counts as pending.
+_PENDING = 60.0
 _READING = ("get", "list", "watch")
 
 
@@ -124,7 +124,7 @@ def seen(stage: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> tuple
         stage.audit.restart()
         _evict(stage, directory)
         wait_until("the last replacements are ready or pending", lambda: _is_quiet(stage), 60)
-        threading.Event().wait(_PENDING)
+        wait_until("pods count as left pending", lambda: _pending(restow) == _STUCK, _PENDING)
         samples = restow.samples()
         assert samples.total("restow_shadow_evictions_total") >= EVICTIONS
         assert samples.total("restow_shadow_forecasts_total") >= EVICTIONS
@@ -146,6 +146,10 @@ def _evict(stage: ControlPlane, directory: Path) -> None:
 def _stop(descheduler: Descheduler) -> None:
     descheduler.send(signal.SIGTERM)
     assert descheduler.wait() == 0
+
+
+def _pending(restow: Descheduler) -> float:
+    return restow.samples().total("restow_shadow_evictions_total", outcome="pending")
 
 
 def _is_quiet(stage: ControlPlane) -> bool:
