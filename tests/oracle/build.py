@@ -64,8 +64,9 @@ def source_of(go: str, minor: int) -> Path:
         text.replace(f"v0.{_LINKED}", f"v0.{MINORS[minor]}").replace(f"v1.{_LINKED}", f"v1.{MINORS[minor]}")
     )
     if minor <= _WITHOUT_DEVICES:
-        # It would need packages that are not there yet, whatever is chosen by tags.
-        (source / "devices.go").unlink()
+        # They would need packages that are not there yet, whatever is chosen by tags.
+        for name in ("devices.go", "minor_37.go"):
+            (source / name).unlink()
     if minor <= _AT_HOME_IN_KUBERNETES:
         for file in source.glob("*.go"):
             file.write_text(file.read_text().replace("k8s.io/kube-scheduler/framework", _OLD_HOME))
