@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import yaml
 
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
@@ -77,24 +76,6 @@ def test_every_resource_of_a_kustomization_is_there(way):
     kinds = [each["kind"] for each in manifests(KUBERNETES / way)]
     assert kinds[:1] == ["ServiceAccount"]
     assert WORKLOADS[way] in kinds
-
-
-def test_a_shadow_is_the_deployment_without_the_rights_to_evict():
-    kustomization = documents(KUBERNETES / "shadow" / "kustomization.yaml")[0]
-    gone = {(each["kind"], each["metadata"]["name"]) for each in map(yaml.safe_load, _patches(kustomization))}
-    assert gone == {
-        (each["kind"], each["metadata"]["name"]) for each in documents(KUBERNETES / "base" / "evicting.yaml")
-    }
-    (shadow,) = pod_of(only(manifests(KUBERNETES / "shadow"), "Deployment"))["spec"]["containers"]
-    own = set(shadow["args"]) - set(container("deployment")["args"])
-    assert own == {"--shadow", "--shadow-reports=/reports"}
-    assert {key: shadow[key] for key in ("securityContext", "livenessProbe", "readinessProbe")} == {
-        key: container("deployment")[key] for key in ("securityContext", "livenessProbe", "readinessProbe")
-    }
-
-
-def _patches(kustomization):
-    return [each["patch"] for each in kustomization["patches"] if "$patch: delete" in each["patch"]]
 
 
 def test_reading_is_granted_for_the_kinds_that_restow_reads_and_no_others():

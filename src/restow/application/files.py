@@ -99,7 +99,7 @@ def prepare_directory(path: str, option: str) -> Path:
 
 
 def replace_file(file: Path, content: bytes) -> None:
-    """Write a file beside its place and rename it, so that nobody reads half of it; OSError where that fails."""
+    """Write a file beside its place and rename it, so that no reader sees half of it; OSError where that fails."""
     part = file.with_name(f".restow-{file.name}")
     part.write_bytes(content)
     part.replace(file)

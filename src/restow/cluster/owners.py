@@ -6,7 +6,7 @@ workload that people know (ReplicaSet to Deployment, Job to CronJob) as far as t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -118,7 +118,11 @@ def pods_of_workloads(cluster: ClusterSnapshot, workloads: Container[str]) -> It
 
 def owner_of(pods: Pods, pod: int) -> OwnerReference | None:
     """The owner that controls a pod, else the first of its owners; None for a pod without owner."""
-    owners = pods.tables.owners[pods.owners[pod]]
+    return main_owner(pods.tables.owners[pods.owners[pod]])
+
+
+def main_owner(owners: Sequence[OwnerReference]) -> OwnerReference | None:
+    """The owner that controls, else the first; None where there are none."""
     return (controller_of(owners) or owners[0]) if owners else None
 
 

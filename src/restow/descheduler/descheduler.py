@@ -105,9 +105,8 @@ class Descheduler:
         webhook = Webhook(metrics.steering)
         policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
         async with AsyncExitStack() as stack:
-            history = None
-            if settings.history is not None:
-                history = HistoryFile(settings.history.path, settings.history.days, log.warning)
+            history = _history_of(settings, log)
+            if history is not None:
                 stack.callback(history.close)
             await stack.enter_async_context(watched(health.watchdog, log))
             webhooks = {STEER: webhook.answer}
@@ -119,12 +118,7 @@ class Descheduler:
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             minor = await check_version(watching, log)
-            shadow = None
-            if settings.shadow is not None:
-                # Most runs are no shadow, and start without its modules.
-                from restow.descheduler.shadowing import Shadow  # noqa: PLC0415
-
-                shadow = Shadow(cycles.profiles, settings.shadow.write, metrics.shadow, log)
+            shadow = _shadow_of(settings, metrics, log)
             touch = ignored if shadow is None else shadow.touch
             kinds = kinds_of(policies.current)
             live = await stack.enter_async_context(live_cluster(watching, kinds, warn=log.warning, touch=touch))
@@ -273,6 +267,21 @@ async def check_version(api: Api, log: Log) -> int | None:
     elif other := not_followed(minor):
         log.warning(f"{other[0].upper()}{other[1:]}: moves that depend on scores are likely at most")
     return minor
+
+
+def _history_of(settings: Settings, log: Log) -> HistoryFile | None:
+    if settings.history is None:
+        return None
+    return HistoryFile(settings.history.path, settings.history.days, log.warning)
+
+
+def _shadow_of(settings: Settings, metrics: Metrics, log: Log) -> Shadow | None:
+    if settings.shadow is None:
+        return None
+    # Most runs are no shadow, and start without its modules.
+    from restow.descheduler.shadowing import Shadow  # noqa: PLC0415
+
+    return Shadow(settings.cycles.profiles, settings.shadow.write, metrics.shadow, log)
 
 
 def ignored(_kind: str, _keys: Iterable[Key]) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from restow.cluster.owners import controller_of, workload_of
+from restow.cluster.owners import main_owner, workload_of
 from restow.cluster.pod_values import OVER, PodNow
 from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
@@ -95,8 +95,6 @@ class EvictionWatch:
         #: The forecasts whose outcome is known, and those of them that were of another one without any doubt.
         self._judged: Counter[LandingSituation] = Counter()
         self._surprises: Counter[LandingSituation] = Counter()
-        #: The evicted pods (uids) whose forecasts were judged.
-        self._known: set[str] = set()
         #: Evictions in the order in which they were seen, until ``forget``.
         self.evictions: list[ForeignEviction] = []
         self._new: list[ForeignEviction] = []
@@ -136,7 +134,7 @@ class EvictionWatch:
             self._begin(condemned, nothing_foretold("it ended at once"))
         if pod is not None:
             self._see(pod, is_list=is_list)
-        owners = (None if pod is None else _owner_of(pod), None if leaving is None else leaving.owner)
+        owners = (None if pod is None else main_owner(pod.owners), None if leaving is None else leaving.owner)
         yield from ((key[0], owner.uid) for owner in owners if owner is not None)
 
     def take_new(self) -> list[ForeignEviction]:
@@ -148,7 +146,6 @@ class EvictionWatch:
         """Drop what happened before a time."""
         self.evictions = [each for each in self.evictions if each.at >= before]
         self._seen = {uid: at for uid, at in self._seen.items() if at >= before}
-        self._known &= self._seen.keys()
         self._condemned = {key: pod for key, pod in self._condemned.items() if self._source.pod(*key) is not None}
         self._replacements = {uid: each for uid, each in self._replacements.items() if each.at >= before}
         for awaiting in self._awaiting.values():
@@ -177,7 +174,7 @@ class EvictionWatch:
             self._condemned[pod.namespace, pod.name] = pod
             if pod.is_terminating or pod.phase in OVER:
                 self._begin(pod, self._forecast(pod, is_list=is_list))
-        owner = _owner_of(pod)
+        owner = main_owner(pod.owners)
         awaiting = self._awaiting.get((pod.namespace, owner.uid)) if owner is not None else None
         if owner is not None and awaiting is not None and pod.uid not in awaiting.known:
             self._assign(pod, owner, awaiting)
@@ -185,7 +182,7 @@ class EvictionWatch:
             self._follow(self._replacements[pod.uid], pod)
 
     def _begin(self, pod: PodNow, forecast: Forecast) -> None:
-        now, owner = self._clock(), _owner_of(pod)
+        now, owner = self._clock(), main_owner(pod.owners)
         key, before = (pod.namespace, pod.name), self._replacements.get(pod.uid)
         self._condemned.pop(key, None)
         self._seen[pod.uid] = now
@@ -284,9 +281,9 @@ class EvictionWatch:
     def _judge(self, eviction: ForeignEviction, now: float) -> None:
         """Learn from what has come true, once for each eviction."""
         situation = eviction.forecast.situation
-        if situation is None or eviction.uid in self._known:
+        if situation is None or eviction.is_judged:
             return
-        self._known.add(eviction.uid)
+        eviction.is_judged = True
         self._judged[situation] += 1
         foretold = dict(zip(FORETOLD, eviction.forecast.undoubted, strict=True))
         self._surprises[situation] += foretold[eviction.outcome(now)] < _IMPOSSIBLE
@@ -315,7 +312,3 @@ class EvictionWatch:
 def _evicted_by(pod: PodNow) -> str | None:
     """The reason of the condition that shows an eviction; None if there is none."""
     return next((each.reason for each in pod.conditions if each.type == _CONDITION and each.status == "True"), None)
-
-
-def _owner_of(pod: PodNow) -> OwnerReference | None:
-    return (controller_of(pod.owners) or pod.owners[0]) if pod.owners else None

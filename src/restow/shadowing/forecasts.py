@@ -6,7 +6,7 @@ before that have no node yet are put where they are expected first: the schedule
 
 A controller replaces a pod while that terminates, but a pod that ends at once may be gone when the scheduler comes to its
 replacement, and its room with it. Both cases are looked at, and weighed by how often they occurred in this cluster so far.
-A replacement that comes later, or has to wait for room, meets a cluster that nobody has seen yet: it may find other
+A replacement that comes later, or has to wait for room, meets a cluster that is not known yet: it may find other
 terminating pods gone, and other pods may be faster. Such forecasts are likely at most, or possible where others wait too.
 
 What was foretold as impossible and happened makes later forecasts less sure (``Habits.surprises``), for each of these

@@ -66,6 +66,9 @@ class ForeignEviction:
     #: Since when its controller has had no ready pod; None while it has one.
     down_since: float | None = None
 
+    #: Whether later forecasts have learned from it.
+    is_judged: bool = False
+
     def outcome(self, now: float) -> EvictionOutcome:
         """The outcome at a time."""
         if self.came is None:
