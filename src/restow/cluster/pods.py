@@ -260,6 +260,13 @@ class Pods:
         found = np.flatnonzero(chosen)
         return found if self._rows_in_order else self.in_order(found)
 
+    def only(self, rows: IntArray) -> Pods:
+        """Some of the pods and no others, in the order given; what is derived from these pods stays theirs."""
+        arrays = ((name, getattr(self, name)) for name in _COLUMNS)
+        columns: dict[str, Any] = {name: each[rows] for name, each in arrays if isinstance(each, np.ndarray)}
+        names, uids = ([texts[row] for row in rows.tolist()] for texts in (self.names, self.uids))
+        return replace(self, **columns, names=names, uids=uids)
+
     def is_over(self, pod: int) -> bool:
         """Whether a pod is Succeeded or Failed."""
         return int(self.phase[pod]) in OVER

@@ -8,7 +8,7 @@ without replacements; all changes of them but ``without_pods`` keep every row in
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -245,17 +245,9 @@ def reaching(cluster: ClusterSnapshot, volumes: Iterable[str], node: int) -> Clu
 
 def without_pods(cluster: ClusterSnapshot, gone: Iterable[int]) -> ClusterSnapshot:
     """A cluster without some pods; later pods move up."""
-    pods = cluster.pods
-    left = np.ones(len(pods), dtype=bool)
+    left = np.ones(len(cluster.pods), dtype=bool)
     left[list(gone)] = False
-    columns: dict[str, Any] = {
-        each.name: getattr(pods, each.name)[left]
-        for each in fields(pods)
-        if isinstance(getattr(pods, each.name), np.ndarray)
-    }
-    rows = np.flatnonzero(left).tolist()
-    names, uids = ([texts[row] for row in rows] for texts in (pods.names, pods.uids))
-    return replace(cluster, pods=replace(pods, **columns, names=names, uids=uids))
+    return replace(cluster, pods=cluster.pods.only(np.flatnonzero(left)))
 
 
 def with_object(cluster: ClusterSnapshot, kind: str, key: Key, changed: Any) -> ClusterSnapshot:
