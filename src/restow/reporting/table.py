@@ -31,7 +31,7 @@ from restow.reporting.move_lines import move_lines, total_line
 from restow.reporting.strategies import wanted
 from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.terminal import GAP, labelled, next_commands, print_sections, shown, widths, wrapped
-from restow.reporting.wording import counted, with_caveat
+from restow.reporting.wording import counted, usage_title, with_caveat
 from restow.usage.measured import age_text
 
 if TYPE_CHECKING:
@@ -248,12 +248,6 @@ def _refusal_cells(refusal: Refusal) -> Sequence[str]:
         refusal.plugin,
         refusal.message + (f" ({counted(more, 'more pod stays', 'more pods stay')})" if more else ""),
     )
-
-
-def usage_title(usage: MeasuredUsage) -> str:
-    """Return who was asked what, and what counts of the answer."""
-    figure = "newest value" if usage.percentile is None else f"p{usage.percentile:g}"
-    return printable(f"Usage by {usage.source}, {figure} of {usage.query}")
 
 
 def _usage_rows(usage: MeasuredUsage) -> Iterator[Sequence[str]]:

@@ -10,7 +10,7 @@ from restow.policies.codes import ReplacementMode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from restow.descheduling.plan import Move
+    from restow.descheduling.plan import MeasuredUsage, Move
 
 _RESOURCES_FIRST: Final = ("cpu", "memory")
 
@@ -65,3 +65,9 @@ def short_names(paths: Sequence[str]) -> list[str]:
         if len(set(short)) == len(set(paths)):
             return short
     return list(paths)
+
+
+def usage_title(usage: MeasuredUsage) -> str:
+    """Return who was asked what, and what counts of the answer."""
+    figure = "newest value" if usage.percentile is None else f"p{usage.percentile:g}"
+    return printable(f"Usage by {usage.source}, {figure} of {usage.query}")

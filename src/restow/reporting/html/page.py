@@ -52,9 +52,8 @@ from restow.reporting.html.skyline import has_skyline
 from restow.reporting.json import compact_json, document
 from restow.reporting.strategies import strategy_shares
 from restow.reporting.sureness import targets
-from restow.reporting.table import usage_title
 from restow.reporting.verdict import verdict
-from restow.reporting.wording import counted, resource_title
+from restow.reporting.wording import counted, resource_title, usage_title
 from restow.usage.measured import age_text
 
 if TYPE_CHECKING:
@@ -161,10 +160,11 @@ def form(report: Report) -> tuple[bytes]:
 def render_html(report: Report) -> str:
     """Return the page; the same report gives the same text."""
     title = f"{headline(report.plan)} - restow plan"
-    return whole_page(title, _content(report), ["style.css"], "script.js")
+    return whole_page(title, content(report), ["style.css"], "script.js")
 
 
-def _content(report: Report) -> tuple[Markup, ...]:
+def content(report: Report) -> tuple[Markup, ...]:
+    """Return the elements of the page, to which ``script.js`` and ``style.css`` belong."""
     decided = (
         cluster(report),
         _strategies(report.plan),
