@@ -25,6 +25,7 @@ COMMANDS = [
     "operator",
     "operator render",
     "simulate",
+    "serve",
     "simulate check",
 ]
 PAGES = ["", "explain", "policy", *COMMANDS]
@@ -63,6 +64,7 @@ def test_every_command_has_examples(restow, page):
                 "history",
                 "snapshot",
                 "top",
+                "serve",
                 "release",
                 "generate",
                 "pressure",

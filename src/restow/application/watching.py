@@ -1,4 +1,4 @@
-"""How full the nodes are and what is under way: what ``restow top`` shows, again and again.
+"""How full the nodes are and what is under way: what ``restow top`` and ``restow serve`` show, again and again.
 
 Only nodes and pods are read. What moves is seen on the pods: those that end, those that wait behind restow's gate for
 their nomination, and those without a node.
@@ -23,7 +23,11 @@ from restow.reporting.top_result import ClusterNow, MovingPod, NodeNow
 
 def look(where: ClusterSource, feedback: Feedback) -> ClusterNow:
     """Read the cluster once; errors as ``read_cluster``."""
-    found = _read(where, feedback)
+    return cluster_now(_read(where, feedback))
+
+
+def cluster_now(found: LoadedCluster) -> ClusterNow:
+    """How full the nodes of a cluster are that was read, and what is under way in it."""
     cluster, state = found.cluster, ClusterState(found.cluster)
     cpu, memory = (_shares(state, row) for row in (CPU, MEMORY))
     nodes = cluster.nodes

@@ -46,6 +46,7 @@ _COMMANDS: Final = (
     "scheduler",
     "snapshot",
     "top",
+    "serve",
     "pressure",
     "release",
     "generate",

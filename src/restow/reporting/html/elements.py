@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Markup = NewType("Markup", str)
 
 EMPTY: Final = Markup("")
-_WITHOUT_CONTENT: Final = frozenset({"input", "meta"})
+_WITHOUT_CONTENT: Final = frozenset({"input", "link", "meta"})
 
 
 def text(value: object) -> Markup:

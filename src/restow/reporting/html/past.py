@@ -1,0 +1,146 @@
+"""The page of the past: what was moved, whether it landed where the plan said, and what it cost each workload."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from restow.kube.duration import SECOND
+from restow.kube.timestamps import parse_time
+from restow.plain_text import printable
+from restow.reporting.history_wording import balance, cycles, headline
+from restow.reporting.html.charts import Axis, Bar, bar_chart, legend
+from restow.reporting.html.elements import EMPTY, Markup, cards, figure, origin, section, tag, text
+from restow.reporting.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from restow.reporting.history_result import GroupOfMoves, HistoryReport, MoveCounts, PastMove
+
+_MOST: Final = 200
+_BARS: Final = 48
+#: The classes of ``simulation.css`` for the result of a move, with their words.
+_LANDINGS: Final = {"moved": "landed where planned", "waiting": "on another good node", "returned": "elsewhere (below)"}
+_KIND: Final = {"target": "moved", "other": "waiting", "missed": "returned"}
+#: The ranges that the page offers.
+RANGES: Final = ("1h", "8h", "24h", "168h")
+WITHOUT: Final = "restow run --history FILE keeps what it does; restow serve --history FILE shows it."
+
+
+def past_content(found: HistoryReport, since: str) -> tuple[Markup, ...]:
+    """The whole page; ``since`` is how far back it goes."""
+    metadata, moves = found.metadata, found.moves
+    lead = "; ".join([f"cycles: {cycles(found)}", *balance(found)])
+    header = tag(
+        "header",
+        origin(("restow history", printable(metadata.file), f"{metadata.since} to {metadata.until}")),
+        tag("h1", text(headline(found))),
+        tag("p", text(lead.replace(" -> ", " → ")), class_="lead"),
+        tag("dl", *_figures(moves), class_="figures"),
+        _ranges(since),
+    )
+    sections = (
+        section("landings", "Predicted and landed", *_landings(found)),
+        section("workloads", "Workloads", cards(map(_group, found.workloads[:_MOST])) or _nothing()),
+        section("strategies", "Strategies", cards(map(_group, found.strategies)) or _nothing()),
+        section("moves", "Moves", cards(map(_move, found.listed[:_MOST])) or _nothing(), _left_out(found)),
+    )
+    return header, tag("main", *sections)
+
+
+def without_history() -> tuple[Markup, ...]:
+    """The page where no history is kept."""
+    return tag("header", tag("h1", text("No history is shown")), tag("p", text(WITHOUT), class_="lead")), tag("main")
+
+
+def _nothing() -> Markup:
+    return tag("p", text("None."), class_="dim")
+
+
+def _left_out(found: HistoryReport) -> Markup:
+    if len(found.listed) <= _MOST:
+        return EMPTY
+    return tag("p", text(f"The last {_MOST:,} of {len(found.listed):,}; restow history -o json has all."), class_="dim")
+
+
+def _ranges(since: str) -> Markup:
+    links = (
+        tag("a", text(each), href=f"/history?since={each}", aria_current="true" if each == since else None)
+        for each in RANGES
+    )
+    return tag("p", text("The last "), *links, class_="ranges")
+
+
+def _figures(moves: MoveCounts) -> Iterator[Markup]:
+    known = moves.on_target + moves.on_other + moves.missed
+    share = f"of {counted(known, 'landing')} with a known target" if known else "no landing was foretold"
+    yield figure("Moved", text(f"{moves.evicted:,}"), f"{moves.planned:,} planned in dry runs")
+    yield figure("Landed as planned", text(f"{moves.on_target:,}"), share)
+    yield figure("Missed", text(f"{moves.missed:,}"), f"{moves.on_other:,} more on another good node")
+    held = moves.dropped + moves.blocked + moves.failed
+    yield figure(
+        "Not evicted",
+        text(f"{held:,}"),
+        f"{moves.dropped:,} dropped, {moves.blocked:,} blocked, {moves.failed:,} failed",
+    )
+
+
+def _landings(found: HistoryReport) -> Iterator[Markup]:
+    """Yield the chart: what landed as planned above the line, what did not below."""
+    known = [(_seconds(each.at), _KIND[each.landing]) for each in found.listed if each.landing in _KIND]
+    if not known:
+        yield tag("p", text("No landing is known in this time."), class_="dim")
+        return
+    begin, end = _seconds(found.metadata.since), _seconds(found.metadata.until)
+    counts = Counter(kind for _, kind in known)
+    described = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _LANDINGS.items() if counts[kind])
+    yield legend({kind: word for kind, word in _LANDINGS.items() if counts[kind]})
+    chart = bar_chart(_bars(known, begin, end), Axis(end - begin), described)
+    yield tag("figure", tag("figcaption", text(described)), chart)
+
+
+def _bars(known: Sequence[tuple[float, str]], begin: float, end: float) -> list[Bar]:
+    width = max((end - begin) / _BARS, 1e-9)
+    places: dict[int, Counter[str]] = {}
+    for at, kind in known:
+        places.setdefault(min(max(int((at - begin) / width), 0), _BARS - 1), Counter())[kind] += 1
+    return [_bar(place * width, width, counts) for place, counts in sorted(places.items())]
+
+
+def _bar(begin: float, width: float, counts: Counter[str]) -> Bar:
+    told = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _LANDINGS.items() if counts[kind])
+    up = {kind: counts[kind] for kind in ("moved", "waiting")}
+    return Bar(begin, begin + width, up, {"returned": counts["returned"]}, told)
+
+
+def _seconds(at: str) -> float:
+    return parse_time(at) / SECOND
+
+
+def _group(group: GroupOfMoves) -> dict[str, Markup]:
+    moves, seconds = group.moves, group.median_seconds_to_ready
+    return {
+        "Name": text(printable(group.name)),
+        "Moved": text(f"{moves.evicted:,}"),
+        "As planned": text(f"{moves.on_target:,}"),
+        "Other good node": text(f"{moves.on_other:,}"),
+        "Missed": text(f"{moves.missed:,}"),
+        "Again": text(f"{moves.again:,}"),
+        "Not evicted": text(f"{moves.dropped + moves.blocked + moves.failed:,}"),
+        "Ready after (median)": text("-" if seconds is None else f"{seconds:,.1f} s"),
+    }
+
+
+def _move(move: PastMove) -> dict[str, Markup]:
+    ready = "" if move.seconds_to_ready is None else f", ready in {move.seconds_to_ready:,.1f} s"
+    planned = f"{move.target or '-'} ({move.certainty})" if move.certainty else move.target or "-"
+    return {
+        "Time": text(move.at),
+        "Pod": text(f"{move.namespace}/{move.pod}"),
+        "Strategy": text(move.strategy),
+        "From": text(move.source),
+        "Planned": text(f"{planned}{', steered' if move.steered else ''}"),
+        "Landed": text(move.landed or "-"),
+        "Result": text(f"{move.result}{f': {move.message}' if move.message else ''}{ready}"),
+    }
