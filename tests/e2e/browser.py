@@ -40,6 +40,13 @@ class Page:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._numbers = itertools.count(1)
+        #: What the console said that is an error, and exceptions, since ``listen``.
+        self.errors: list[str] = []
+
+    async def listen(self) -> None:
+        """Keep the errors of the pages from now on."""
+        for domain in ("Runtime", "Log"):
+            await self.call(f"{domain}.enable")
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         """What a method of the protocol answers."""
@@ -50,6 +57,17 @@ class Page:
                 answer = json.loads(await self._socket.receive_str())
                 if answer.get("id") == number:
                     return dict(answer["result"])
+                self._hear(answer)
+
+    def _hear(self, told: dict[str, Any]) -> None:
+        params = told.get("params", {})
+        entry = params.get("entry", {})
+        if told.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(str(params["exceptionDetails"]))
+        elif entry.get("level") == "error":
+            self.errors.append(f"{entry['text']} {entry.get('url', '')}")
+        elif told.get("method") == "Runtime.consoleAPICalled" and params["type"] == "error":
+            self.errors.append(str(params["args"]))
 
     async def evaluate(self, expression: str) -> Any:
         """The value of an expression of JavaScript in the page."""

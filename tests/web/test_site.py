@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
 import re
 from pathlib import Path
 
@@ -146,7 +145,7 @@ async def test_a_dump_that_is_dropped_on_the_page_is_planned_and_not_kept(
             page = await browser.post("/dump", data=form)
             assert (page.status, "1 node, 1 pod" in page.text) == (200, True)
         assert "36 nodes" in (await browser.get("/")).text
-    assert os.listdir(tmp_path) == []
+    assert left_in(tmp_path) == []
 
 
 @pytest.mark.asyncio
@@ -158,6 +157,10 @@ async def test_a_dump_that_cannot_be_read_is_said_in_a_sentence() -> None:
         assert (page.status, 'role="alert"' in page.text) == (400, True)
         nothing = await browser.post("/dump", data={"dump": ""})
         assert (nothing.status, "choose the file of a dump first" in nothing.text) == (400, True)
+
+
+def left_in(directory: Path) -> list[Path]:
+    return list(directory.iterdir())
 
 
 def a_move(pod: str, landing: str, landed: str, at: float) -> MoveRecord:

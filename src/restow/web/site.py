@@ -242,9 +242,7 @@ def _newer(number: int, problem: str) -> Markup:
     offer = tag(
         "p", text("There is a newer plan."), link, id="newer", class_="attention", data_number=number, hidden=""
     )
-    news = tag("div", noted, offer, id="plan-news", hx_swap="none", **{"hx-sse:connect": "/events?of=plan"})
-    saved = tag("a", text("plan.json"), href="/plan.json", download="plan.json")
-    return tag("div", news, tag("p", saved, text(": restow apply plan.json carries it out."), class_="dim"))
+    return tag("div", noted, offer, id="plan-news", hx_swap="none", **{"hx-sse:connect": "/events?of=plan"})
 
 
 def _plan_elements(planned: Planned) -> tuple[Markup, ...]:

@@ -34,8 +34,9 @@ _TYPES: Final = {"css": "text/css", "js": "text/javascript"}
 
 def site_page(place: str, title: str, content: Sequence[Markup], scripts: Sequence[str] = ()) -> str:
     """Return a page; ``place`` is its path, and ``scripts`` are files beyond those that all pages have."""
-    head = tag("head", *_meta(title), *map(_style, _STYLES), *map(_script, (*_SCRIPTS, *scripts)))
-    body = tag("body", _links(place), *content)
+    head = tag("head", *_meta(title), *map(_style, _STYLES))
+    # htmx looks at the page as soon as that is read, for which its extension must be there: a deferred one may come late.
+    body = tag("body", _links(place), *content, *map(_script, (*_SCRIPTS, *scripts)))
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
@@ -56,7 +57,7 @@ def _style(name: str) -> Markup:
 
 
 def _script(name: str) -> Markup:
-    return tag("script", src=_address(name), defer="")
+    return tag("script", src=_address(name))
 
 
 def _links(place: str) -> Markup:

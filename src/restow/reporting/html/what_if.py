@@ -67,7 +67,7 @@ def _tiles(nodes: Sequence[str]) -> Markup:
         return EMPTY
     tiles = (tag("li", text(each), draggable="true", data_node=each) for each in nodes)
     told = tag("p", text("Drag a node into a field, or type its name."), class_="dim")
-    return tag("div", told, tag("ul", *tiles, class_="tiles"), class_="dragging", hidden="")
+    return tag("div", told, tag("ul", *tiles, class_="tiles", tabindex=0, aria_label="Nodes"), class_="dragging", hidden="")
 
 
 def _dump() -> Markup:
