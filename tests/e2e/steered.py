@@ -63,7 +63,8 @@ def spread_out(cluster: ControlPlane, workload: Object) -> Iterator[ControlPlane
     fill_two_nodes(cluster)
     with cluster.cordoned(["node-1", "node-2"]):
         cluster.admin.create(workload)
-        wait_for_ready(cluster.admin, workload["metadata"]["name"], workload["spec"]["replicas"], timeout=PATIENCE)
+        replicas = workload["spec"]["replicas"]
+        wait_for_ready(cluster.admin, workload["metadata"]["name"], replicas, timeout=PATIENCE + replicas)
     yield cluster
     assert gated(cluster) == []
     assert entries(cluster) == {}

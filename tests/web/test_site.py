@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import aiohttp
@@ -14,6 +15,7 @@ import pytest
 from builders import a_list, a_node, a_pod
 from restow.application.clusters import ClusterSource, instant
 from restow.application.planning import PlanRequest
+from restow.application.policies import bundled_text
 from restow.errors import InputError
 from restow.history.file import HistoryFile
 from restow.history.records import CycleRecord, MoveRecord
@@ -109,6 +111,18 @@ async def test_a_supposition_is_planned_and_compared() -> None:
         assert "24 pods lose their node, 24 find another." in page.text
         assert "38 nodes" in page.text
         assert 'value="general-a-1"' in page.text
+
+
+@pytest.mark.asyncio
+async def test_the_form_has_the_policy_as_it_is_and_another_one_only_if_that_is_changed() -> None:
+    async with a_site() as browser:
+        form = (await browser.get("/what-if")).text
+        policy = unescape(re.findall(r"<textarea[^>]*>([^<]*)</textarea>", form)[0])
+        assert policy == bundled_text().decode().rstrip("\n")
+        same = await browser.post("/what-if", data={"policy": policy.replace("\n", "\r\n")})
+        assert (same.status, "nothing is supposed" in same.text) == (400, True)
+        other = await browser.post("/what-if", data={"policy": policy.replace("cpu: 20", "cpu: 1")})
+        assert (other.status, "If another policy" in other.text) == (200, True)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +263,7 @@ async def test_a_cluster_that_cannot_be_read_ends_it_with_a_sentence(tmp_path: P
 def test_addresses_that_others_reach_are_refused(address: str) -> None:
     settings = SiteSettings(PlanRequest(ClusterSource((str(DEMO),))), address)
     with pytest.raises(InputError, match="kubectl port-forward"):
-        settings.check()
+        settings.checked()
 
 
 @pytest.mark.asyncio

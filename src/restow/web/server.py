@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.application.clusters import check_inputs, instant
+from restow.application.files import NamedText, file_bytes, file_name
 from restow.application.planning import PlanRequest
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND
 from restow.serving.health import Health
 from restow.serving.server import ListenAddress, serving
+from restow.sources.reading import STDIN
 from restow.web.access import is_loopback
 from restow.web.board import Board
 from restow.web.following import FollowSettings, follow
@@ -37,8 +39,11 @@ class SiteSettings:
     planning: float = 30.0
     history: str | None = None
 
-    def check(self) -> None:
-        """InputError for inputs that do not go together, and for an address that others reach: no page asks for a password."""
+    def checked(self) -> SiteSettings:
+        """The same, with a policy from standard input read: it is asked for plan after plan.
+
+        InputError for inputs that do not go together, and for an address that others reach: no page asks for a password.
+        """
         request = self.request
         check_inputs(request.where, request.policy, request.configuration, request.kubedescheduler)
         if not is_loopback(self.address):
@@ -46,6 +51,10 @@ class SiteSettings:
                 f"--bind-address {self.address}: restow serve shows everything to everybody who reaches it, so it listens "
                 "on 127.0.0.1 or ::1 only; reach it from elsewhere with kubectl port-forward or ssh -L"
             )
+        if request.policy != STDIN:
+            return self
+        policy = NamedText(file_name(request.policy), file_bytes(request.policy))
+        return replace(self, request=replace(request, policy=policy))
 
 
 async def serve(settings: SiteSettings, stopping: asyncio.Event, tell: Tell) -> None:
@@ -54,8 +63,9 @@ async def serve(settings: SiteSettings, stopping: asyncio.Event, tell: Tell) -> 
     InputError and ClientError where the cluster cannot be read at the beginning, OSError where it is not possible to
     listen.
     """
-    settings.check()
-    board, health = Board(), Health(program="restow")
+    settings = settings.checked()
+    board = Board()
+    health = Health(lambda: "the cluster is being read" if board.now is None else None, program="restow")
     site = Site(board, settings.request, settings.history)
     endpoint = ListenAddress(settings.address, settings.port, origin=_ORIGIN)
     async with serving(site.application(health), endpoint, None) as port:

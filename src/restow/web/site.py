@@ -21,9 +21,10 @@ from aiohttp import BodyPartReader, web
 
 from restow.application.clusters import ClusterSource
 from restow.application.feedback import Collected
-from restow.application.files import NamedText
+from restow.application.files import NamedText, file_bytes
 from restow.application.past import HistoryRequest, past
 from restow.application.planning import Planned, PlanRequest, make, rendered, report_of
+from restow.application.policies import bundled_text
 from restow.application.supposing import SupposedPlan, Supposition, described, suppose
 from restow.errors import ClientError, InputError
 from restow.in_thread import EndlessError, in_thread
@@ -143,13 +144,26 @@ class Site:
         return web.Response(body=body, content_type="application/json", headers=headers)
 
     async def _what_if(self, _request: web.Request) -> web.Response:
-        return _page("/what-if", PLACES["/what-if"], what_if_form(WhatIfForm(), self._nodes()))
+        return _page("/what-if", PLACES["/what-if"], what_if_form(self._empty_form(), self._nodes()))
+
+    def _empty_form(self) -> WhatIfForm:
+        """A form with the policy as it is, which may be changed there."""
+        return WhatIfForm(policy=self._policy())
+
+    def _policy(self) -> str:
+        """The policy as it was written; empty where it depends on the cluster."""
+        if self.request.kubedescheduler is not None:
+            return ""
+        with suppress(InputError, UnicodeDecodeError):
+            policy = self.request.policy
+            return (bundled_text() if policy is None else file_bytes(policy)).decode()
+        return ""
 
     def _nodes(self) -> tuple[str, ...]:
         return () if self.board.now is None else tuple(each.name for each in self.board.now.nodes)
 
     async def _suppose(self, request: web.Request) -> web.Response:
-        form = _form(await request.post())
+        form = _form(await request.post(), self._policy())
         known = self.board.planned
         try:
             if known is None:
@@ -168,7 +182,7 @@ class Site:
                 where = ClusterSource((str(file),))
                 planned = await self._in_turn(partial(make, replace(self.request, where=where), Collected()))
         except _PROBLEMS as error:
-            asked = what_if_form(WhatIfForm(), self._nodes(), str(error))
+            asked = what_if_form(self._empty_form(), self._nodes(), str(error))
             return _page("/what-if", PLACES["/what-if"], asked, status=_status(error))
         return await self._plan_page(planned, self.board.news.plan, "")
 
@@ -255,15 +269,18 @@ def _supposed_elements(found: SupposedPlan) -> tuple[Markup, ...]:
     return (*supposed_content(found.supposed, told), below)
 
 
-def _form(given: Mapping[str, object]) -> WhatIfForm:
-    """The form as it was sent; a field that is a file, or not there, is empty."""
-    values = (given.get(name, "") for name in WhatIfForm._fields)
-    return WhatIfForm(*(each if isinstance(each, str) else "" for each in values))
+def _form(given: Mapping[str, object], policy: str) -> WhatIfForm:
+    """The form as it was sent, on a page with this policy; a field that is a file, or not there, is empty."""
+    names = ("gone", "cordoned", "more", "policy")
+    gone, cordoned, more, written = (each if isinstance(each := given.get(name), str) else "" for name in names)
+    # A browser sends lines as forms have them.
+    written = written.replace("\r\n", "\n")
+    return WhatIfForm(gone, cordoned, more, written, is_another=written.strip() not in ("", policy.strip()))
 
 
 def _supposition(form: WhatIfForm) -> Supposition:
     """What a form says; InputError for a number of nodes that is none."""
-    policy = NamedText("the policy on the page", form.policy.encode()) if form.policy.strip() else None
+    policy = NamedText("the policy on the page", form.policy.encode()) if form.is_another else None
     return Supposition(_names(form.gone), _names(form.cordoned), dict(map(_more, _entries(form.more))), policy)
 
 

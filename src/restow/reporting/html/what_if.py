@@ -30,6 +30,8 @@ class WhatIfForm(NamedTuple):
     cordoned: str = ""
     more: str = ""
     policy: str = ""
+    #: Whether the policy is another one than that of the plan.
+    is_another: bool = False
 
 
 def what_if_form(form: WhatIfForm, nodes: Sequence[str], problem: str = "") -> tuple[Markup, ...]:
@@ -39,7 +41,7 @@ def what_if_form(form: WhatIfForm, nodes: Sequence[str], problem: str = "") -> t
         _field("gone", "Nodes that are gone", form.gone, "node-1, node-2"),
         _field("cordoned", "Nodes that are cordoned", form.cordoned, "node-3"),
         _field("more", "More nodes like", form.more, "3 node-1"),
-        _policy(form.policy),
+        _policy(form),
         tag("p", tag("button", text("Plan it"), type="submit", class_="main"), tag("output", id="planning")),
     )
     noted = tag("p", text(problem), class_="attention", role="alert") if problem else EMPTY
@@ -55,9 +57,10 @@ def _field(name: str, title: str, value: str, example: str) -> Markup:
     return tag("label", tag("span", text(title)), entry, class_="target", data_field=name)
 
 
-def _policy(policy: str) -> Markup:
-    area = tag("textarea", text(policy), name="policy", rows=14, spellcheck="false", aria_label="Policy as YAML")
-    opened = "" if policy else None
+def _policy(form: WhatIfForm) -> Markup:
+    lines = Markup("\n".join(text(each) for each in form.policy.splitlines()))
+    area = tag("textarea", lines, name="policy", rows=14, spellcheck="false", aria_label="Policy as YAML")
+    opened = "" if form.is_another else None
     return tag("details", tag("summary", text("Another policy")), area, class_="another short", open=opened)
 
 
@@ -67,7 +70,9 @@ def _tiles(nodes: Sequence[str]) -> Markup:
         return EMPTY
     tiles = (tag("li", text(each), draggable="true", data_node=each) for each in nodes)
     told = tag("p", text("Drag a node into a field, or type its name."), class_="dim")
-    return tag("div", told, tag("ul", *tiles, class_="tiles", tabindex=0, aria_label="Nodes"), class_="dragging", hidden="")
+    return tag(
+        "div", told, tag("ul", *tiles, class_="tiles", tabindex=0, aria_label="Nodes"), class_="dragging", hidden=""
+    )
 
 
 def _dump() -> Markup:

@@ -1,7 +1,8 @@
-"""The manifests of a shadow: the Deployment, without the rights to evict."""
+"""The manifests of a shadow and of a page: with the rights to read, and no others."""
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from deploy.manifests import KUBERNETES, documents, manifests, only, pod_of
@@ -9,18 +10,32 @@ from deploy.manifests import KUBERNETES, documents, manifests, only, pod_of
 (DEPLOYMENT,) = pod_of(only(manifests(KUBERNETES / "deployment"), "Deployment"))["spec"]["containers"]
 
 
-def test_a_shadow_is_the_deployment_without_the_rights_to_evict():
-    kustomization = documents(KUBERNETES / "shadow" / "kustomization.yaml")[0]
+@pytest.mark.parametrize("name", ["shadow", "page"])
+def test_the_rights_to_evict_are_left_out(name):
+    kustomization = documents(KUBERNETES / name / "kustomization.yaml")[0]
     gone = {(each["kind"], each["metadata"]["name"]) for each in map(yaml.safe_load, _patches(kustomization))}
     assert gone == {
         (each["kind"], each["metadata"]["name"]) for each in documents(KUBERNETES / "base" / "evicting.yaml")
     }
+
+
+def test_a_shadow_is_the_deployment():
     (shadow,) = pod_of(only(manifests(KUBERNETES / "shadow"), "Deployment"))["spec"]["containers"]
     own = set(shadow["args"]) - set(DEPLOYMENT["args"])
     assert own == {"--shadow", "--shadow-reports=/reports"}
     assert {key: shadow[key] for key in ("securityContext", "livenessProbe", "readinessProbe")} == {
         key: DEPLOYMENT[key] for key in ("securityContext", "livenessProbe", "readinessProbe")
     }
+
+
+def test_a_page_is_reached_by_a_forwarded_port_only():
+    objects = manifests(KUBERNETES / "page")
+    (page,) = pod_of(only(objects, "Deployment"))["spec"]["containers"]
+    assert page["args"][0] == "serve"
+    assert "--bind-address=127.0.0.1" in page["args"]
+    assert "ports" not in page
+    assert not [each for each in objects if each["kind"] in {"Service", "Ingress"}]
+    assert page["securityContext"] == DEPLOYMENT["securityContext"]
 
 
 def _patches(kustomization):
