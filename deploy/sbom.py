@@ -1,6 +1,6 @@
-"""Writes which Python packages the image holds: a bill of materials as CycloneDX 1.6, from the pinned requirements.
+"""Writes which packages the image holds: a bill of materials as CycloneDX 1.6, from the pinned requirements and the vendored files.
 
-``python deploy/sbom.py > sbom.cdx.json`` needs nothing but the files beside it, and writes the same bytes each time. The
+``python deploy/sbom.py > sbom.cdx.json`` needs nothing but files of this repository, and writes the same bytes each time. The
 packages of the base image's own distribution are not among them.
 """
 
@@ -15,19 +15,21 @@ from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+_VENDORED = re.compile(r"`(pkg:npm/([\w.-]+)@([\w.-]+))`")
 _VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 
-def bill(requirements: str, version: str) -> dict[str, Any]:
-    """The bill of restow at a version with everything that it requires; the text is that of a pinned file."""
+def bill(requirements: str, version: str, vendored: str = "") -> dict[str, Any]:
+    """The bill of restow at a version with everything that it requires and brings; the texts are those of files."""
     restow = _component("application", "restow", version)
     needed = [_component("library", *pinned) for pinned in sorted(_PINNED.findall(requirements))]
+    needed += [_described("library", *each) for each in sorted(set(_VENDORED.findall(vendored)))]
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         # Of the contents, so that two builds of the same are the same.
-        "serialNumber": uuid.uuid5(uuid.NAMESPACE_URL, f"{restow['purl']} {requirements}").urn,
+        "serialNumber": uuid.uuid5(uuid.NAMESPACE_URL, f"{restow['purl']} {requirements}{vendored}").urn,
         "version": 1,
         "metadata": {"component": restow},
         "components": needed,
@@ -36,7 +38,10 @@ def bill(requirements: str, version: str) -> dict[str, Any]:
 
 
 def _component(kind: str, name: str, version: str) -> dict[str, str]:
-    identity = f"pkg:pypi/{name.lower().replace('_', '-')}@{version}"
+    return _described(kind, f"pkg:pypi/{name.lower().replace('_', '-')}@{version}", name, version)
+
+
+def _described(kind: str, identity: str, name: str, version: str) -> dict[str, str]:
     return {"type": kind, "bom-ref": identity, "name": name, "version": version, "purl": identity}
 
 
@@ -47,4 +52,5 @@ def _version() -> str:
 
 if __name__ == "__main__":
     pinned = (_ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8")
-    json.dump(bill(pinned, _version()), sys.stdout, indent=1)
+    files = _ROOT / "src" / "restow" / "reporting" / "html" / "vendor" / "README.md"
+    json.dump(bill(pinned, _version(), files.read_text(encoding="utf-8")), sys.stdout, indent=1)

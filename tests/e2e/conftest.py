@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from e2e.binaries import binaries, tool
+from e2e.browser import Page, a_page, browser
 from e2e.control_plane import ControlPlane
 from restow.operator.resource import NAMESPACE
 
 #: Of the session's control plane.
 NODES = 5
 _COUNTER = itertools.count(1)
+
+
+@pytest_asyncio.fixture
+async def tab() -> AsyncIterator[Page]:
+    """A tab of a browser, which keeps the errors of its pages."""
+    try:
+        browser()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    async with a_page() as page:
+        await page.listen()
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from builders.plans import large_report, small_report
-from e2e.browser import Page, a_page, browser
+from e2e.browser import Page
 from restow.reporting.forms import Report
 from restow.reporting.html.page import render_html
 
@@ -22,16 +20,6 @@ _TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.cli
 _SHOWN = (
     "[...document.querySelectorAll('[data-move]')].filter(each => getComputedStyle(each).display !== 'none').length"
 )
-
-
-@pytest_asyncio.fixture
-async def tab() -> AsyncIterator[Page]:
-    try:
-        browser()
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
-    async with a_page() as page:
-        yield page
 
 
 def written(report: Report, directory: Path) -> str:

@@ -7,14 +7,13 @@ import json
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from builders import a_list, a_node, a_pod
-from e2e.browser import Page, a_page, browser
+from e2e.browser import Page
 from e2e.control_plane import ControlPlane
 from e2e.running import Descheduler
 from e2e.served import serving, violations
@@ -33,17 +32,6 @@ _NODES = "[...document.querySelectorAll('.node-bar title')].map(each => each.tex
 _HEADLINE = "document.querySelector('#now h1')?.textContent ?? ''"
 #: Seconds, on busy cores.
 _PATIENCE = 60.0
-
-
-@pytest_asyncio.fixture
-async def tab() -> AsyncIterator[Page]:
-    try:
-        browser()
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
-    async with a_page() as page:
-        await page.listen()
-        yield page
 
 
 async def until(page: Page, condition: str) -> None:

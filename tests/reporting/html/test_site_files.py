@@ -10,7 +10,9 @@ import restow
 from restow.reporting.html.site import PLACES, files, site_page
 
 VENDOR = Path(restow.__file__).parent / "reporting" / "html" / "vendor"
-_ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \| <[^>]+> \| `([0-9a-f]{64})` \|$", re.MULTILINE)
+_ROW = re.compile(
+    r"^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \| `pkg:npm/[\w.]+@[\d.]+` \| `([0-9a-f]{64})` \|$", re.MULTILINE
+)
 
 
 def test_files_of_others_have_the_checksums_that_are_written_down() -> None:
