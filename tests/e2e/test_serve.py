@@ -143,7 +143,7 @@ async def test_moves_are_seen_as_they_go_and_history_says_where_they_landed(
 ) -> None:
     history = tmp_path / "restow.db"
     flags = ("--descheduling-interval=1h", "--v=3", f"--history={history}")
-    web = deployment("web", MOVES, cpu="1m", annotations={"test/delete-delay": "2s"})
+    web = deployment("web", MOVES, cpu="1m", memory="1Mi", annotations={"test/delete-delay": "2s"})
     policy = tmp_path / "policy.json"
     policy.write_text(json.dumps(PACK))
     options = ("--kubeconfig", str(reading), "--every", "1", "--plan-every", "2", "--steering", "nominate")

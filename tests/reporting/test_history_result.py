@@ -38,6 +38,17 @@ def test_balance_is_from_before_the_first_cycle_to_after_the_last(found):
     assert [(each.resource, each.before, each.after) for each in found.spread] == [("cpu", 0.3, 0.1)]
 
 
+def test_the_course_of_the_balance_has_each_cycle_that_was_done(found):
+    assert [(each.cpu, each.memory) for each in found.balance] == [(0.2, None), (0.1, None)]
+
+
+def test_of_many_cycles_some_are_shown_and_the_last_one():
+    cycles = [a_cycle(float(at), at + 0.5, spread={"cpu": (0.5, at / 1000)}) for at in range(1000)]
+    course = history_report("restow.db", 0.0, 2000.0, cycles, []).balance
+    assert len(course) == 250
+    assert [each.cpu for each in course[-2:]] == [0.995, 0.999]
+
+
 def test_groups_have_the_most_evictions_first(found):
     assert [(each.name, each.moves.evicted) for each in found.strategies] == [
         ("RemoveDuplicates", 3),

@@ -13,12 +13,12 @@ import aiohttp
 import pytest
 
 from builders import a_list, a_node, a_pod
+from history.records import a_cycle, a_move
 from restow.application.clusters import ClusterSource, instant
 from restow.application.planning import PlanRequest
 from restow.application.policies import bundled_text
 from restow.errors import InputError
 from restow.history.file import HistoryFile
-from restow.history.records import CycleRecord, MoveRecord
 from restow.kube.timestamps import SECOND
 from restow.web.server import SiteSettings
 from web.sites import DEMO, a_site
@@ -177,42 +177,23 @@ def left_in(directory: Path) -> list[Path]:
     return list(directory.iterdir())
 
 
-def a_move(pod: str, landing: str, landed: str, at: float) -> MoveRecord:
-    return MoveRecord(
-        at=at,
-        namespace="shop",
-        pod=pod,
-        uid=pod,
-        workload="Deployment/web",
-        profile="P",
-        strategy="RemoveDuplicates",
-        reason="two of a kind",
-        source="n-1",
-        target="n-2",
-        certainty="certain",
-        steered=True,
-        result="moved",
-        replacement=f"{pod}-new",
-        landed=landed,
-        landing=landing,
-        landed_at=at + 1,
-        ready_at=at + 4.5,
-    )
-
-
 @pytest.mark.asyncio
 async def test_history_shows_what_was_to_land_where_and_where_it_did(tmp_path: Path) -> None:
     path = str(tmp_path / "restow.db")
     file, at = HistoryFile(path, 30.0, pytest.fail), instant(None) / SECOND - 60
-    file.put_cycle(CycleRecord(at, at + 5, "done", dry_run=False, moves=2, refusals=0, spread={"cpu": (0.3, 0.1)}))
-    for each in (a_move("a", "target", "n-2", at), a_move("b", "missed", "n-9", at)):
-        file.put_move(each)
+    for begin, after in ((at - 3600, 0.3), (at, 0.1)):
+        spread = {"cpu": (0.3, after), "memory": (0.2, 0.2)}
+        file.put_cycle(a_cycle(begin, begin + 5, spread=spread))
+    known = {"certainty": "certain", "steered": True, "target": "n-2", "landed_at": at + 1, "ready_at": at + 4.5}
+    file.put_move(a_move("a", at, "moved", landing="target", landed="n-2", **known))
+    file.put_move(a_move("b", at, "moved", landing="missed", landed="n-9", **known))
     file.close()
     async with a_site(history=path) as browser:
         page = (await browser.get("/history?since=8h")).text
         refused = await browser.get("/history?since=yesterday")
     assert "2 pods moved: 1 to their targets, 1 missed" in page
-    assert "CPU 0.30 → 0.10" in page
+    assert "CPU 0.30 → 0.10; memory 0.20 → 0.20" in page
+    assert "Spread after each cycle: CPU 0.30 → 0.10, memory 0.20 → 0.20" in page
     assert "1 landed where planned, 1 elsewhere (below)" in page
     assert "shop/Deployment/web" in page
     assert "n-2 (certain), steered" in page

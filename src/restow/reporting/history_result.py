@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -15,6 +15,9 @@ from restow.descheduling.plan import API_VERSION
 from restow.history.records import CycleRecord, MoveRecord
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
+
+#: More points of a course are not shown.
+_MOST_CYCLES: Final = 300
 
 
 class HistoryMetadata(Struct, frozen=True, rename="camel"):
@@ -66,6 +69,14 @@ class SpreadOverTime(Struct, frozen=True):
     after: float
 
 
+class SpreadAt(Struct, frozen=True):
+    """How unevenly resources were requested as a cycle left or planned it; null where that is not known."""
+
+    at: str
+    cpu: float | None
+    memory: float | None
+
+
 class GroupOfMoves(Struct, frozen=True, rename="camel"):
     """The moves of a strategy or of a workload."""
 
@@ -106,6 +117,8 @@ class HistoryReport(Struct, frozen=True, kw_only=True, rename="camel"):
     cycles: CycleCounts
     moves: MoveCounts
     spread: tuple[SpreadOverTime, ...]
+    #: The oldest first; of many cycles, some at equal distances and the last one.
+    balance: tuple[SpreadAt, ...]
     strategies: tuple[GroupOfMoves, ...]
     #: Those with the most evictions first.
     workloads: tuple[GroupOfMoves, ...]
@@ -125,6 +138,7 @@ def history_report(
         cycles=CycleCounts(len(cycles), results["done"], results["skipped"], results["failed"]),
         moves=_counts(moves, replacements),
         spread=tuple(_spread(cycles)),
+        balance=tuple(_balance(cycles)),
         strategies=tuple(_groups(moves, replacements, lambda each: each.strategy)),
         workloads=tuple(_groups(moves, replacements, _workload)),
         listed=tuple(_past(each) for each in reversed(moves)),
@@ -179,6 +193,16 @@ def _spread(cycles: Sequence[CycleRecord]) -> list[SpreadOverTime]:
         for name in ("cpu", "memory")
         if {name} <= first.keys() & last.keys()
     ]
+
+
+def _balance(cycles: Sequence[CycleRecord]) -> Iterator[SpreadAt]:
+    """Yield the spread after each cycle that was done, or after some of them."""
+    done = [each for each in cycles if each.spread]
+    step = -(-len(done) // _MOST_CYCLES) or 1
+    # Counted from the end, so that the last one is there.
+    for each in done[::-1][::step][::-1]:
+        cpu, memory = (each.spread[name][1] if name in each.spread else None for name in ("cpu", "memory"))
+        yield SpreadAt(_time(each.ended), cpu, memory)
 
 
 def _past(move: MoveRecord) -> PastMove:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -9,8 +10,9 @@ from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
 from restow.plain_text import printable
 from restow.reporting.history_wording import balance, cycles, headline
-from restow.reporting.html.charts import Axis, Bar, bar_chart, legend
+from restow.reporting.html.charts import Axis, Bar, Line, bar_chart, legend, line_chart, scale_of
 from restow.reporting.html.elements import EMPTY, Markup, cards, figure, origin, section, tag, text
+from restow.reporting.simulation_wording import LEAST_SPREAD
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 _MOST: Final = 200
 _BARS: Final = 48
+#: Of a line, and the fewest cycles that make one.
+_SAMPLES: Final = 240
+_FEWEST: Final = 2
 #: The classes of ``simulation.css`` for the result of a move, with their words.
 _LANDINGS: Final = {"moved": "landed where planned", "waiting": "on another good node", "returned": "elsewhere (below)"}
 _KIND: Final = {"target": "moved", "other": "waiting", "missed": "returned"}
@@ -42,6 +47,7 @@ def past_content(found: HistoryReport, since: str) -> tuple[Markup, ...]:
     )
     sections = (
         section("landings", "Predicted and landed", *_landings(found)),
+        section("balance", "Balance", *_balance(found)),
         section("workloads", "Workloads", cards(map(_group, found.workloads[:_MOST])) or _nothing()),
         section("strategies", "Strategies", cards(map(_group, found.strategies)) or _nothing()),
         section("moves", "Moves", cards(map(_move, found.listed[:_MOST])) or _nothing(), _left_out(found)),
@@ -112,6 +118,34 @@ def _bar(begin: float, width: float, counts: Counter[str]) -> Bar:
     told = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _LANDINGS.items() if counts[kind])
     up = {kind: counts[kind] for kind in ("moved", "waiting")}
     return Bar(begin, begin + width, up, {"returned": counts["returned"]}, told)
+
+
+def _balance(found: HistoryReport) -> Iterator[Markup]:
+    """Yield the course of the spread, as each cycle left it."""
+    known = [(_seconds(each.at), each.cpu, each.memory) for each in found.balance]
+    if len(known) < _FEWEST:
+        yield tag("p", text("Too few cycles were done in this time."), class_="dim")
+        return
+    begin, end = known[0][0], _seconds(found.metadata.until)
+    every = max((end - begin) / _SAMPLES, 1e-9)
+    cpu, memory = (_held([(at - begin, values[row]) for at, *values in known], every) for row in (0, 1))
+    caption = f"Spread after each cycle: CPU {cpu[0]:.2f} → {cpu[-1]:.2f}, memory {memory[0]:.2f} → {memory[-1]:.2f}"
+    yield legend({"cpu": "CPU", "memory": "memory (dashed)"})
+    lines, scale = (Line("CPU", "cpu", cpu), Line("memory", "memory", memory)), scale_of([*cpu, *memory], LEAST_SPREAD)
+    chart = line_chart(lines, every, Axis(end - begin), caption, scale)
+    yield tag("figure", tag("figcaption", text(caption)), chart)
+
+
+def _held(known: Sequence[tuple[float, float | None]], every: float) -> list[float]:
+    """Values at equal distances: each holds until the next one is known."""
+    values, held, rest = [], 0.0, iter([*known, (math.inf, None)])
+    at, value = next(rest)
+    for sample in range(_SAMPLES):
+        while at <= sample * every:
+            held = held if value is None else round(value, 4)
+            at, value = next(rest)
+        values.append(held)
+    return values
 
 
 def _seconds(at: str) -> float:
