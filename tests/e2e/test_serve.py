@@ -132,10 +132,11 @@ def cluster(kustomize: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield plane
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def reading(cluster: ControlPlane) -> Path:
     """A kubeconfig with the rights to read, and no others."""
-    return cluster.kubeconfig_for(cluster.service_account("page", roles=("restow-reading",)), "page")
+    token = cluster.service_account("page", roles=("restow-reading",))
+    return cluster.kubeconfig_for(token, "page")
 
 
 async def test_moves_are_seen_as_they_go_and_history_says_where_they_landed(
@@ -172,6 +173,18 @@ async def test_moves_are_seen_as_they_go_and_history_says_where_they_landed(
         await until(tab, "!document.querySelector('#newer').hidden")
         assert tab.errors == []
         assert (tmp_path / "serve.log").read_text().count("\n") <= 3
+
+
+async def test_a_page_says_when_the_api_server_is_gone_and_when_it_is_back(
+    tab: Page, cluster: ControlPlane, reading: Path, tmp_path: Path
+) -> None:
+    with serving(tmp_path, "--kubeconfig", str(reading), "--every", "1") as base:
+        await planned(tab, base)
+        await asyncio.to_thread(cluster.kill, "kube-apiserver")
+        await until(tab, "document.querySelector('#now aside')?.textContent.includes('does not answer') ?? false")
+        assert "CPU" in await tab.evaluate(_NODES)
+        await asyncio.to_thread(cluster.restart, "kube-apiserver")
+        await until(tab, "document.querySelector('#now aside') === null")
 
 
 async def until_planned(page: Page, base: str) -> None:

@@ -48,6 +48,18 @@ async def test_what_waits_is_woken_by_the_next_change_or_by_time() -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_cluster_that_has_not_changed_is_a_sample_and_no_news() -> None:
+    board = Board()
+    board.show(a_cluster(), 1.0)
+    board.show(a_cluster(), 2.0)
+    assert (board.news.now, board.news.samples) == (1, 2)
+    board.show(a_cluster(), 3.0, "pods are not followed")
+    assert (board.news.now, board.caveats) == (2, "pods are not followed")
+    board.show_problem("policy.yaml cannot be read")
+    assert board.caveats == "pods are not followed; policy.yaml cannot be read"
+
+
+@pytest.mark.asyncio
 async def test_a_problem_is_news_once() -> None:
     board = Board()
     board.show_problem("no")

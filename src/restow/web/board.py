@@ -66,20 +66,27 @@ class Board:
     planned: Planned | None = None
     #: Why there is no plan of the cluster as it is now; empty where there is one.
     problem: str = ""
+    #: Why the cluster may be another one than is shown; empty where it is up to date.
+    doubt: str = ""
     samples: list[Sample] = field(default_factory=list)
     news: News = field(default_factory=News)
     #: Whether no more news will come.
     is_closed: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def show(self, now: ClusterNow, time: float) -> None:
-        """Show the cluster as it is at a time in seconds since the epoch."""
-        self.now = now
+    def show(self, now: ClusterNow, time: float, doubt: str = "") -> None:
+        """Show the cluster as it is at a time in seconds since the epoch; ``doubt`` is why it may be another one."""
+        self.news.now += (now, doubt) != (self.now, self.doubt)
+        self.now, self.doubt = now, doubt
         self.samples.append(sample_of(now, time))
         del self.samples[:-_MOST_SAMPLES]
-        self.news.now += 1
         self.news.samples += 1
         self._tell()
+
+    @property
+    def caveats(self) -> str:
+        """Why what is shown may not be true; empty where there is nothing to say."""
+        return "; ".join(filter(None, (self.doubt, self.problem)))
 
     def show_plan(self, planned: Planned) -> None:
         """Show the plan of the cluster as it is."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
-from restow.application.clusters import ClusterSource, LoadedCluster, read_cluster
+from restow.application.clusters import ClusterSource, LoadedCluster, read_cluster, scheduler_minor
 from restow.application.feedback import Collected
 from restow.application.live_clusters import live_origin
 from restow.application.planning import Planned, PlanRequest, asked_policy, make
@@ -20,17 +20,22 @@ from restow.application.watching import cluster_now
 from restow.client.connection import connect
 from restow.client.server import server_minor
 from restow.client.transport import Api
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduler.descheduler import first_lists
 from restow.errors import ClientError, InputError
 from restow.in_thread import EndlessError, in_thread
+from restow.kube.duration import SECOND, format_duration
 from restow.live.cluster import LiveCluster, live_cluster
-from restow.live.reading import METRICS, READ
+from restow.live.reading import METRICS, READ, REQUIRED
+from restow.reporting.top_result import ClusterNow
 from restow.web.board import Board
 
 T = TypeVar("T")
 #: Gets sentences for people.
 Tell = Callable[[str], None]
 
+#: A watch that breaks off is usually resumed at once; after so many seconds the page says that it was not.
+_LATE: Final = 10.0
 #: Seconds for a plan of the largest clusters.
 _PLANNING: Final = 600.0
 
@@ -69,7 +74,8 @@ async def _follow_live(
     asked = asked_policy(request.policy, request.kubedescheduler, request.fallbacks, Collected())
     kinds = (*READ, *METRICS) if asked.collects_usage else READ
     async with connect(where.kubeconfig, where.context) as api, live_cluster(api, kinds, warn=tell) as live:
-        live.server_minor = await server_minor(api)
+        asked_for = where.scheduler_version
+        live.server_minor = await server_minor(api) if asked_for is None else scheduler_minor(asked_for)
         await first_lists(live)
         source = _Source(live, api, where)
         await asyncio.gather(_look(board, source, following.every, clock), _plan_again(board, source, following, tell))
@@ -86,13 +92,26 @@ class _Source:
     def found(self) -> LoadedCluster:
         """The cluster as it is now."""
         server = self.api.endpoint.server.partition("://")[2]
-        return LoadedCluster(self.live.snapshot(), live_origin(server), (), server, self.where)
+        notes = tuple(self.live.refused.values())
+        return LoadedCluster(self.live.snapshot(), live_origin(server), notes, server, self.where)
+
+    def doubt(self) -> str:
+        """Why nodes and pods may be others by now; empty where they are followed."""
+        broken = [self.live.age(kind) for kind in REQUIRED if self.live.is_interrupted(kind)]
+        late = max(broken, default=0.0)
+        if late < _LATE:
+            return ""
+        return f"the API server does not answer: what is shown was true {format_duration(int(late) * SECOND)} ago"
 
 
 async def _look(board: Board, source: _Source, every: float, clock: Callable[[], float]) -> None:
     """Show the cluster again and again; a sample is taken also where nothing has changed."""
+    seen: tuple[ClusterSnapshot, ClusterNow] | None = None
     while True:
-        board.show(await _computed(partial(cluster_now, source.found())), clock())
+        found = source.found()
+        if seen is None or found.cluster is not seen[0]:
+            seen = found.cluster, await _computed(partial(cluster_now, found))
+        board.show(seen[1], clock(), source.doubt())
         await asyncio.sleep(every)
 
 
@@ -113,6 +132,9 @@ async def _show_plan(board: Board, request: PlanRequest, found: LoadedCluster, t
     except (InputError, ClientError, EndlessError) as error:
         tell(f"no plan: {error}")
         board.show_problem(str(error))
+    except Exception as fault:  # noqa: BLE001  the page goes on with the plan before, whatever an object was like
+        tell(f"no plan, which is a bug in restow: {type(fault).__name__}: {fault}")
+        board.show_problem(f"planning failed: {type(fault).__name__}: {fault}")
 
 
 async def _plan(request: PlanRequest, found: LoadedCluster, tell: Tell) -> Planned:

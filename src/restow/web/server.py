@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.application.clusters import check_inputs, instant
+from restow.application.clusters import ClusterSource, check_inputs, instant, scheduler_minor
 from restow.application.files import NamedText, file_bytes, file_name
 from restow.application.planning import PlanRequest
 from restow.errors import InputError
@@ -46,6 +46,8 @@ class SiteSettings:
         """
         request = self.request
         check_inputs(request.where, request.policy, request.configuration, request.kubedescheduler)
+        if isinstance(request.where, ClusterSource) and request.where.scheduler_version is not None:
+            scheduler_minor(request.where.scheduler_version)
         if not is_loopback(self.address):
             raise InputError(
                 f"--bind-address {self.address}: restow serve shows everything to everybody who reaches it, so it listens "

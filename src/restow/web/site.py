@@ -85,7 +85,7 @@ class Site:
 
     async def _now(self, _request: web.Request) -> web.Response:
         found = self.board
-        return _page("/", PLACES["/"], now_page.now_content(found.now, self._sentence(), found.problem))
+        return _page("/", PLACES["/"], now_page.now_content(found.now, self._sentence(), found.caveats))
 
     def _sentence(self) -> str:
         """What the plan of the next cycle comes to."""
@@ -122,18 +122,18 @@ class Site:
         if shows_now and after.samples > before.samples:
             events.append(_event("sample", msgspec.json.encode(board.samples[-1]).decode()))
         if shows_now and after.now > before.now:
-            events.append(_event("", now_page.now_fragment(board.now, self._sentence(), board.problem)))
+            events.append(_event("", now_page.now_fragment(board.now, self._sentence(), board.caveats)))
         return "".join(events)
 
     async def _plan(self, _request: web.Request) -> web.Response:
-        planned, problem = self.board.planned, self.board.problem
+        planned, caveats = self.board.planned, self.board.caveats
         if planned is None:
-            return _page("/plan", PLACES["/plan"], _waiting(problem))
-        return await self._plan_page(planned, self.board.news.plan, problem)
+            return _page("/plan", PLACES["/plan"], _waiting(caveats))
+        return await self._plan_page(planned, _newer(self.board.news.plan, caveats))
 
-    async def _plan_page(self, planned: Planned, number: int, problem: str) -> web.Response:
+    async def _plan_page(self, planned: Planned, *above: Markup) -> web.Response:
         shown = await in_thread(partial(_plan_elements, planned), _PATIENCE)
-        return _page("/plan", headline(planned.plan), (_newer(number, problem), *shown), (PLAN_SCRIPT,))
+        return _page("/plan", headline(planned.plan), (*above, *shown), (PLAN_SCRIPT,))
 
     async def _plan_json(self, _request: web.Request) -> web.Response:
         planned = self.board.planned
@@ -184,7 +184,7 @@ class Site:
         except _PROBLEMS as error:
             asked = what_if_form(self._empty_form(), self._nodes(), str(error))
             return _page("/what-if", PLACES["/what-if"], asked, status=_status(error))
-        return await self._plan_page(planned, self.board.news.plan, "")
+        return await self._plan_page(planned)
 
     async def _in_turn(self, compute: Callable[[], T]) -> T:
         """Compute when those before are done; _BusyError where too many wait."""
@@ -249,9 +249,9 @@ def _waiting(problem: str) -> tuple[Markup, ...]:
     return tag("header", tag("h1", text("No plan yet" if not problem else "That cannot be shown")), said), tag("main")
 
 
-def _newer(number: int, problem: str) -> Markup:
+def _newer(number: int, caveats: str) -> Markup:
     """What offers a newer plan, and says why there is none."""
-    noted = tag("p", text(problem), class_="attention", role="status") if problem else Markup("")
+    noted = tag("p", text(caveats), class_="attention", role="status") if caveats else Markup("")
     link = tag("a", text("Show it"), href="/plan")
     offer = tag(
         "p", text("There is a newer plan."), link, id="newer", class_="attention", data_number=number, hidden=""

@@ -43,9 +43,9 @@ CHARTS: Final = (
 )
 
 
-def now_content(found: ClusterNow | None, plan: str, problem: str) -> tuple[Markup, ...]:
-    """The whole page; ``plan`` is a sentence about the plan of the next cycle, ``problem`` what keeps it from being made."""
-    live = tag("div", now_fragment(found, plan, problem), id="now", aria_live="off")
+def now_content(found: ClusterNow | None, plan: str, caveats: str) -> tuple[Markup, ...]:
+    """The whole page; ``plan`` is a sentence about the plan of the next cycle, ``caveats`` say what may not be true."""
+    live = tag("div", now_fragment(found, plan, caveats), id="now", aria_live="off")
     stream = tag(
         "div", live, id="stream", hx_target="#now", hx_swap="innerHTML", **{"hx-sse:connect": "/events?of=now"}
     )
@@ -60,9 +60,9 @@ def _chart(described: tuple[str, str, bool]) -> Markup:
     return tag("figure", caption, plot)
 
 
-def now_fragment(found: ClusterNow | None, plan: str, problem: str) -> Markup:
+def now_fragment(found: ClusterNow | None, plan: str, caveats: str) -> Markup:
     """The part of the page that is sent again when something has changed."""
-    noted = tag("aside", text(problem), class_="attention", role="status") if problem else EMPTY
+    noted = tag("aside", text(caveats), class_="attention", role="status") if caveats else EMPTY
     if found is None:
         return Markup(tag("header", tag("h1", text("The cluster is being read"))) + noted)
     header = tag(
