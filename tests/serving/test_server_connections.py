@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from restow.serving import server
 from restow.serving.health import Health
@@ -79,6 +80,19 @@ async def test_who_has_asked_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> N
         for _, writer in (kept, other):
             writer.close()
     assert silent == [True, True]
+
+
+async def test_who_waits_for_a_long_answer_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SECONDS_TO_ASK", 0.2)
+    application = pages(Health(), None)
+
+    async def slow(_request: web.Request) -> web.Response:
+        await asyncio.sleep(0.5)
+        return web.Response(text="done")
+
+    application.router.add_get("/slow", slow)
+    async with served(application, TLS) as port:
+        assert (await get(port, "/slow")).text == "done"
 
 
 async def test_a_connection_that_is_closed_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,13 +76,12 @@ def serve(
 
 def _run(settings: SiteSettings) -> int:
     import asyncio
-    import gc
     import signal
 
+    from restow.application.processes import collect_garbage
     from restow.web.server import serve as serve_pages
 
-    # Unlike other commands, it needs garbage collection.
-    gc.enable()
+    collect_garbage()
     checked = settings.checked()
     terminal = Terminal()
 

@@ -6,12 +6,13 @@ import asyncio
 import resource
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 #: How long a request under way may take to end when the server stops.
 _SECONDS_TO_END: Final = 3.0
@@ -58,7 +59,7 @@ async def serving(
         shutdown_timeout=_SECONDS_TO_END,
     )
     connections = Connections(lambda: _handler(runner), tls, most_connections())
-    application.on_response_prepare.append(_noting(connections))
+    application.middlewares.insert(0, _noting(connections))
     await runner.setup()
     try:
         async with _listening(endpoint) as sockets:
@@ -80,9 +81,13 @@ def _handler(runner: web.AppRunner) -> asyncio.Protocol:
     return runner.server()
 
 
-def _noting(connections: Connections) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
-    async def note(request: web.Request, _response: web.StreamResponse) -> None:
+def _noting(connections: Connections) -> Middleware:
+    """A middleware that notes a request when it has come, however long its answer takes."""
+
+    @web.middleware
+    async def note(request: web.Request, handler: Handler) -> web.StreamResponse:
         connections.asks(request.transport)
+        return await handler(request)
 
     return note
 
