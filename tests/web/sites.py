@@ -64,8 +64,9 @@ async def a_site(file: Path = DEMO, history: str | None = None, policy: str | No
     async with aiohttp.ClientSession() as session:
         browser = Browser(session, said[0].split(" ")[0].rstrip("/"), said)
         async with session.get(browser.base + "/events?of=plan") as news:
-            # The first news is the first plan.
-            await news.content.readuntil(b"\n\n")
+            while not (told := await news.content.readuntil(b"\n\n")).startswith(b"event: plan"):
+                if not told:
+                    await running
         yield browser
     stopping.set()
     await running

@@ -169,6 +169,9 @@ async def test_a_dump_that_cannot_be_read_is_said_in_a_sentence() -> None:
         form.add_field("dump", b"{", filename="broken.json")
         page = await browser.post("/dump", data=form)
         assert (page.status, 'role="alert"' in page.text) == (400, True)
+        form = {"Content-Type": "multipart/form-data"}
+        broken = await browser.post("/dump", data=b"x", headers=form)
+        assert (broken.status, "what was sent is no form" in broken.text) == (400, True)
         nothing = await browser.post("/dump", data={"dump": ""})
         assert (nothing.status, "choose the file of a dump first" in nothing.text) == (400, True)
 

@@ -1,31 +1,28 @@
 """The pages and their paths. Each is rendered when it is asked for, from the board, the history file, or a new plan.
 
-One plan is made at a time for all who ask: it takes every core that Python has for threads. A dump that is dropped on the
-page is a file of this process for as long as it is planned, and no longer.
+One plan is made at a time for all who ask: it takes every core that Python has for threads.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, TypeVar
 
 import msgspec
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from restow.application.clusters import ClusterSource
 from restow.application.feedback import Collected
-from restow.application.files import NamedText, file_bytes
+from restow.application.files import file_bytes
 from restow.application.past import HistoryRequest, past
 from restow.application.planning import Planned, PlanRequest, make, rendered, report_of
 from restow.application.policies import bundled_text
-from restow.application.supposing import SupposedPlan, Supposition, described, suppose
+from restow.application.supposing import SupposedPlan, described, suppose
 from restow.errors import ClientError, InputError
 from restow.in_thread import EndlessError, in_thread
 from restow.reporting.answer import headline
@@ -38,6 +35,7 @@ from restow.reporting.html.what_if import WhatIfForm, plan_section, supposed_con
 from restow.serving.health import Health
 from restow.serving.pages import pages
 from restow.web.access import add_headers, own_site_only
+from restow.web.asking import form_of, saved_dump, supposition_of
 from restow.web.board import Board, News, columns
 
 T = TypeVar("T")
@@ -46,11 +44,10 @@ T = TypeVar("T")
 _PATIENCE: Final = 600.0
 #: Those that wait for a plan of their own; more are asked to come again.
 _MOST_WAITING: Final = 4
-#: Bytes of a dump.
-_LARGEST_DUMP: Final = 1 << 30
-_PIECE: Final = 1 << 20
-#: Seconds without news after which a page gets a comment: the server is still there.
+#: Seconds from one word to a page to the next at most.
 _QUIET: Final = 15.0
+#: A comment, which pages skip.
+_NOTHING_NEW: Final = ": nothing new\n\n"
 _NO_PLAN: Final = "The plan is being made."
 
 
@@ -108,13 +105,12 @@ class Site:
     async def _tell_news(self, response: web.StreamResponse, *, shows_now: bool) -> None:
         board, shown = self.board, News()
         while not board.is_closed:
-            if board.has_news(shown):
-                before, shown = shown, replace(board.news)
-                await response.write(self._told(before, shown, shows_now=shows_now).encode())
-            else:
+            before, shown = shown, replace(board.news)
+            told = self._told(before, shown, shows_now=shows_now)
+            # Something is written at each turn, so that a page that is gone is noticed.
+            await response.write((told or _NOTHING_NEW).encode())
+            if not board.has_news(shown):
                 await board.changed(_QUIET)
-                if not board.has_news(shown):
-                    await response.write(b": nothing new\n\n")
 
     def _told(self, before: News, after: News, *, shows_now: bool) -> str:
         """The events that lead a page from one state to another."""
@@ -163,12 +159,12 @@ class Site:
         return () if self.board.now is None else tuple(each.name for each in self.board.now.nodes)
 
     async def _suppose(self, request: web.Request) -> web.Response:
-        form = _form(await request.post(), self._policy())
+        form = form_of(await request.post(), self._policy())
         known = self.board.planned
         try:
             if known is None:
                 raise InputError(_NO_PLAN)
-            supposition = _supposition(form)
+            supposition = supposition_of(form)
             found = await self._in_turn(partial(suppose, self.request, known, supposition, Collected()))
         except _PROBLEMS as error:
             asked = what_if_form(form, self._nodes(), str(error))
@@ -178,7 +174,7 @@ class Site:
 
     async def _dump(self, request: web.Request) -> web.Response:
         try:
-            async with _saved(request) as file:
+            async with saved_dump(request) as file:
                 where = ClusterSource((str(file),))
                 planned = await self._in_turn(partial(make, replace(self.request, where=where), Collected()))
         except _PROBLEMS as error:
@@ -267,63 +263,6 @@ def _supposed_elements(found: SupposedPlan) -> tuple[Markup, ...]:
     told = described(found.supposed.landings, found.supposed.lost)
     below = plan_section(_plan_elements(found.planned), "The plan that follows")
     return (*supposed_content(found.supposed, told), below)
-
-
-def _form(given: Mapping[str, object], policy: str) -> WhatIfForm:
-    """The form as it was sent, on a page with this policy; a field that is a file, or not there, is empty."""
-    names = ("gone", "cordoned", "more", "policy")
-    gone, cordoned, more, written = (each if isinstance(each := given.get(name), str) else "" for name in names)
-    # A browser sends lines as forms have them.
-    written = written.replace("\r\n", "\n")
-    return WhatIfForm(gone, cordoned, more, written, is_another=written.strip() not in ("", policy.strip()))
-
-
-def _supposition(form: WhatIfForm) -> Supposition:
-    """What a form says; InputError for a number of nodes that is none."""
-    policy = NamedText("the policy on the page", form.policy.encode()) if form.is_another else None
-    return Supposition(_names(form.gone), _names(form.cordoned), dict(map(_more, _entries(form.more))), policy)
-
-
-def _entries(written: str) -> list[str]:
-    return [each.strip() for each in written.split(",") if each.strip()]
-
-
-def _names(written: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(written.replace(",", " ").split()))
-
-
-def _more(entry: str) -> tuple[str, int]:
-    """``3 node-1``, or ``node-1`` for one."""
-    first, _, name = entry.partition(" ")
-    if not name:
-        return first, 1
-    if not first.isdecimal() or not first.isascii():
-        raise InputError(f"more nodes like: {entry} is not a number and the name of a node, such as 3 node-1")
-    return name.strip(), int(first)
-
-
-@asynccontextmanager
-async def _saved(request: web.Request) -> AsyncIterator[Path]:
-    """The dump of a request as a file, deleted when the block is left; InputError where there is none."""
-    part = await (await request.multipart()).next() if request.content_type == "multipart/form-data" else None
-    if not isinstance(part, BodyPartReader) or not part.filename:
-        raise InputError("choose the file of a dump first")
-    with TemporaryDirectory(prefix="restow-") as directory:
-        # The ending says how it is packed; nothing else of the name is used.
-        ending = ".json.gz" if part.filename.endswith(".gz") else Path(part.filename).suffix or ".json"
-        file = Path(directory) / f"dump{ending}"
-        await _save(part, file)
-        yield file
-
-
-async def _save(part: BodyPartReader, file: Path) -> None:
-    size = 0
-    with file.open("wb") as saved:
-        while piece := await part.read_chunk(_PIECE):
-            size += len(piece)
-            if size > _LARGEST_DUMP:
-                raise InputError(f"the dump is larger than {_LARGEST_DUMP >> 20:,} MiB; use restow plan -f")
-            saved.write(piece)
 
 
 async def _static(request: web.Request) -> web.Response:
