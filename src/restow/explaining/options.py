@@ -17,7 +17,6 @@ from restow.cluster.state import ClusterState
 from restow.explaining.explanation import Step
 from restow.explaining.obstacles import Shortfall, mounted_claims, taint_text, untolerated
 from restow.explaining.trials import (
-    CORDON,
     Fix,
     enlarged,
     on_cluster,
@@ -30,7 +29,7 @@ from restow.explaining.trials import (
 from restow.explaining.what_if import ReplacementAnswer, Response, WhatIf
 from restow.kube.labels import NOTHING
 from restow.kube.node_selection import NodeSelection, SelectorTerm
-from restow.kube.taints import FENCE
+from restow.kube.taints import CORDON, FENCE
 from restow.policies.codes import PlacementConstraint
 from restow.scheduling.plugins import (
     inter_pod_affinity,

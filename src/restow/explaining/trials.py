@@ -33,6 +33,7 @@ from restow.kube.objects import (
     Toleration,
 )
 from restow.kube.objects.volumes import VolumeNodeAffinity
+from restow.kube.taints import CORDON
 from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy, Profile
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -171,8 +172,6 @@ class Trials:
         return TrialOutcome(move, target, refusals, len(cycle.record.evictions))
 
 
-#: The taint that goes with ``spec.unschedulable``.
-CORDON = "node.kubernetes.io/unschedulable"
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 #: The labels of volumes that say where they are, and the label of nodes that each is compared with.
 _PLACES = {

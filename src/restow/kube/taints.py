@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The taint that restow itself puts on nodes for the length of a plan (``executing.fencing``).
 FENCE = "restow.dev/fence"
+#: The taint that goes with ``spec.unschedulable``.
+CORDON = "node.kubernetes.io/unschedulable"
 
 #: Effects that keep a pod off a node; PreferNoSchedule only makes the node less liked.
 HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})

@@ -8,6 +8,7 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
+from restow.kube.taints import CORDON
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -25,7 +26,7 @@ from restow.scheduling.plugins.taint_toleration import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
 
-_CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+_CORDON = Taint(key=CORDON, effect="NoSchedule")
 _CORDONED = Outcome(("node(s) were unschedulable",), unresolvable=True)
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from restow.kube.manifests import Node, Pod
 from restow.kube.objects import Taint, Toleration
-from restow.kube.taints import tolerates
+from restow.kube.taints import CORDON, tolerates
 from restow.kube.timestamps import SECOND
 from restow.simulating.api_server.changes import (
     DISRUPTION_TARGET,
@@ -32,7 +32,6 @@ from restow.simulating.virtual_cluster import VirtualCluster, WorkQueue
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
-_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 #: Taints by the type of a condition, where that is True.
 _PRESSURES: Final = {
     "MemoryPressure": "node.kubernetes.io/memory-pressure",
@@ -40,7 +39,7 @@ _PRESSURES: Final = {
     "PIDPressure": "node.kubernetes.io/pid-pressure",
     "NetworkUnavailable": "node.kubernetes.io/network-unavailable",
 }
-_OWN: Final = frozenset((NOT_READY, UNREACHABLE, _UNSCHEDULABLE, *_PRESSURES.values()))
+_OWN: Final = frozenset((NOT_READY, UNREACHABLE, CORDON, *_PRESSURES.values()))
 #: How long a node may be silent until it counts as unreachable.
 GRACE_PERIOD: Final = 50 * SECOND
 #: How long it takes from one node of a zone to the next, as long as most of the zone is well, and else.
@@ -179,7 +178,7 @@ def _keeping_away(node: Node, trouble: str) -> Iterable[str]:
     if trouble:
         yield trouble
     if node.spec.unschedulable:
-        yield _UNSCHEDULABLE
+        yield CORDON
     for each in node.status.conditions or ():
         if each.status == "True" and each.type in _PRESSURES:
             yield _PRESSURES[each.type]
