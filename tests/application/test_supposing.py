@@ -15,8 +15,9 @@ from restow.application.clusters import ClusterSource
 from restow.application.feedback import Collected
 from restow.application.files import NamedText
 from restow.application.planning import Planned, PlanRequest, make
-from restow.application.supposing import SupposedPlan, Supposition, described, suppose
+from restow.application.supposing import SupposedPlan, Supposition, suppose
 from restow.errors import InputError
+from restow.reporting.html.what_if import described
 
 DEMO = Path(__file__).parents[2] / "examples" / "clusters" / "demo.json"
 OWNER = ("ReplicaSet", "web")

@@ -8,7 +8,7 @@ is like. Then a plan is made of what that comes to, and is compared with the pla
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -20,17 +20,17 @@ from restow.application.feedback import Feedback
 from restow.application.files import NamedFile
 from restow.application.planning import Planned, PlanRequest, make
 from restow.cluster.nodes import NodeRow
-from restow.cluster.owners import main_owner
+from restow.cluster.owners import owner_of
 from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.errors import InputError
 from restow.kube.objects import Taint
+from restow.kube.taints import CORDON
 from restow.kube.timestamps import parse_time
-from restow.reporting.difference_result import PlanDifference, difference
+from restow.reporting.difference_result import difference
 from restow.reporting.supposed_result import LostPod, Supposed, SupposedLanding
-from restow.reporting.wording import counted
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.schedulers import Schedulers, schedule
@@ -38,7 +38,7 @@ from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy
 
 #: More would be another cluster.
 MOST_NEW: Final = 1000
-_CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", value="", effect="NoSchedule")
+_CORDON: Final = Taint(key=CORDON, effect="NoSchedule")
 _HOSTNAME: Final = "kubernetes.io/hostname"
 
 
@@ -94,11 +94,8 @@ def suppose(request: PlanRequest, known: Planned, supposition: Supposition, feed
     changed = replace(request, where=replace(found, cluster=cluster), policy=policy, now=at)
     planned = make(changed, feedback)
     words = supposition.words()
-    return SupposedPlan(planned, Supposed(words, landings, lost, _difference(known, planned, words)))
-
-
-def _difference(known: Planned, planned: Planned, words: str) -> PlanDifference:
-    return difference(known.plan, planned.plan, "as it is", words)
+    compared = difference(known.plan, planned.plan, "as it is", words)
+    return SupposedPlan(planned, Supposed(words, landings, lost, compared))
 
 
 def _changed(
@@ -141,8 +138,8 @@ def _add(state: ClusterState, like: str, count: int) -> None:
 
 def _new_names(state: ClusterState, like: str, count: int) -> list[str]:
     taken = state.cluster.nodes.index
-    candidates = (f"{like}-more-{number}" for number in range(1, count + len(taken) + 1))
-    return [each for _, each in zip(range(count), (each for each in candidates if each not in taken), strict=False)]
+    candidates = (f"{like}-more-{number}" for number in itertools.count(1))
+    return list(itertools.islice((each for each in candidates if each not in taken), count))
 
 
 def _like(row: NodeRow, name: str) -> NodeRow:
@@ -164,7 +161,7 @@ def _belongs(cluster: ClusterSnapshot, pod: int) -> bool:
     """Whether a pod is there because its node is: static, or of a DaemonSet."""
     if cluster.pods.carries(pod, Flag.MIRROR):
         return True
-    owner = main_owner(cluster.pods.tables.owners[cluster.pods.owners[pod]])
+    owner = owner_of(cluster.pods, pod)
     return owner is not None and owner.kind == "DaemonSet"
 
 
@@ -208,7 +205,7 @@ def _landings(
             decided.add(decision.pod)
             target = state.cluster.nodes.names[decision.node] if decision.node != PENDING else ""
             yield SupposedLanding(name(decision.pod), sources[decision.pod], target, decision.message)
-    for pod in sources.keys() - decided:
+    for pod in [each for each in sources if each not in decided]:
         yield SupposedLanding(name(pod), sources[pod], "", "no scheduler of the configuration places it")
 
 
@@ -221,15 +218,3 @@ def _snapshot(state: ClusterState) -> ClusterSnapshot:
     phase = np.where((node == PENDING) & (phase == Phase.RUNNING), Phase.PENDING, phase).astype(phase.dtype)
     kept = replace(pods.only(rows), node=node, phase=phase, rank=np.arange(len(rows), dtype=pods.rank.dtype))
     return replace(state.cluster, pods=kept, others=dict(state.cluster.others))
-
-
-def described(landings: Sequence[SupposedLanding], lost: Sequence[LostPod]) -> str:
-    """Say how many pods lose their node, and how many find another; empty where none does."""
-    if not landings and not lost:
-        return ""
-    waiting = Counter(bool(each.target) for each in landings)
-    parts = [f"{counted(len(landings) + len(lost), 'pod')} lose their node"]
-    parts += [f"{waiting[True]:,} find another"] if waiting[True] else []
-    parts += [f"{waiting[False]:,} stay pending"] if waiting[False] else []
-    parts += [f"{len(lost):,} have no controller and are lost"] if lost else []
-    return ", ".join(parts)

@@ -82,14 +82,13 @@ def _run(settings: SiteSettings) -> int:
     from restow.web.server import serve as serve_pages
 
     collect_garbage()
-    checked = settings.checked()
     terminal = Terminal()
 
     async def run() -> None:
         stopping = asyncio.Event()
         for each in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(each, stopping.set)
-        await serve_pages(checked, stopping, lambda sentence: terminal.warn([sentence]))
+        await serve_pages(settings, stopping, lambda sentence: terminal.warn([sentence]))
 
     asyncio.run(run())
     return DONE

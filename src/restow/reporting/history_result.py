@@ -51,6 +51,11 @@ class MoveCounts(Struct, frozen=True, rename="camel"):
     #: In a dry run; a pod that several cycles plan to move counts each time.
     planned: int = 0
 
+    @property
+    def held(self) -> int:
+        """How many were to be evicted and were not."""
+        return self.dropped + self.blocked + self.failed
+
 
 class CycleCounts(Struct, frozen=True, rename="camel"):
     """Cycles by result."""

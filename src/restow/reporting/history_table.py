@@ -44,10 +44,9 @@ _MOVES: Final = ("TIME", "POD", "STRATEGY", "FROM", "TO", "RESULT")
 def _group(group: GroupOfMoves) -> Sequence[str]:
     moves, seconds = group.moves, group.median_seconds_to_ready
     numbers = (moves.evicted, moves.on_target, moves.on_other, moves.missed, moves.not_ready, moves.again)
-    held = moves.dropped + moves.blocked + moves.failed
     return (
         printable(group.name),
-        *(f"{each:,}" for each in (*numbers, held)),
+        *(f"{each:,}" for each in (*numbers, moves.held)),
         "-" if seconds is None else f"{seconds:,.1f} s",
     )
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from restow.descheduling.plan import API_VERSION
 from restow.reporting.difference_result import PlanDifference
 
 
-class SupposedLanding(Struct, frozen=True, rename="camel"):
+class SupposedLanding(Struct, frozen=True):
     """A pod that loses its node and comes again."""
 
     pod: str
@@ -26,7 +25,7 @@ class LostPod(Struct, frozen=True):
     source: str
 
 
-class Supposed(Struct, frozen=True, rename="camel"):
+class Supposed(Struct, frozen=True):
     """What was supposed, and what it comes to."""
 
     #: What is supposed, in words.
@@ -34,5 +33,3 @@ class Supposed(Struct, frozen=True, rename="camel"):
     landings: tuple[SupposedLanding, ...]
     lost: tuple[LostPod, ...]
     difference: PlanDifference
-    api_version: str = API_VERSION
-    kind: str = "Supposition"

@@ -7,7 +7,6 @@ Source: DNS rebinding, and the headers Origin and Sec-Fetch-Site (fetch.spec.wha
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from restow.client.proxies import is_loopback
 from restow.reporting.html.site import CONTENT_SECURITY_POLICY
 from restow.serving.pages import plain_text
 
@@ -33,14 +33,6 @@ HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _SAME_SITE: Final = ("same-origin", "none")
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address, or the name ``localhost``, is this machine's own."""
-    try:
-        return ipaddress.ip_address(address.strip("[]")).is_loopback
-    except ValueError:
-        return address == "localhost"
 
 
 def own_site_only() -> Middleware:

@@ -7,7 +7,7 @@ and nothing piles up for it.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -109,7 +109,7 @@ class Board:
 
     def has_news(self, shown: News) -> bool:
         """Whether something is newer than what was shown."""
-        return any(getattr(self.news, each.name) != getattr(shown, each.name) for each in fields(News))
+        return self.news != shown
 
     async def changed(self, seconds: float) -> None:
         """Wait for the next change, but no longer than some seconds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -11,18 +10,16 @@ from typing import Final
 from restow.application.clusters import ClusterSource, check_inputs, instant, scheduler_minor
 from restow.application.files import NamedText, file_bytes, file_name
 from restow.application.planning import PlanRequest
+from restow.client.proxies import is_loopback
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND
 from restow.serving.health import Health
 from restow.serving.server import ListenAddress, serving
 from restow.sources.reading import STDIN
-from restow.web.access import is_loopback
 from restow.web.board import Board
-from restow.web.following import FollowSettings, follow
+from restow.web.following import FollowSettings, Tell, follow
 from restow.web.site import Site
 
-#: Gets sentences for people.
-Tell = Callable[[str], None]
 _ORIGIN: Final = "--bind-address, --port"
 
 

@@ -22,7 +22,7 @@ from restow.application.files import file_bytes
 from restow.application.past import HistoryRequest, past
 from restow.application.planning import Planned, PlanRequest, make, rendered, report_of
 from restow.application.policies import bundled_text
-from restow.application.supposing import SupposedPlan, described, suppose
+from restow.application.supposing import SupposedPlan, suppose
 from restow.errors import ClientError, InputError
 from restow.in_thread import EndlessError, in_thread
 from restow.reporting.answer import headline
@@ -33,7 +33,7 @@ from restow.reporting.html.past import RANGES, past_content, without_history
 from restow.reporting.html.site import PLACES, PLAN_SCRIPT, files, site_page
 from restow.reporting.html.what_if import WhatIfForm, plan_section, supposed_content, what_if_form
 from restow.serving.health import Health
-from restow.serving.pages import pages
+from restow.serving.pages import pages, plain_text
 from restow.web.access import add_headers, own_site_only
 from restow.web.asking import form_of, saved_dump, supposition_of
 from restow.web.board import Board, News, columns
@@ -134,7 +134,7 @@ class Site:
     async def _plan_json(self, _request: web.Request) -> web.Response:
         planned = self.board.planned
         if planned is None:
-            return _refusal(_NO_PLAN, HTTPStatus.SERVICE_UNAVAILABLE)
+            return plain_text(f"{_NO_PLAN}\n", HTTPStatus.SERVICE_UNAVAILABLE)
         body = await in_thread(partial(rendered, planned, "json"), _PATIENCE)
         headers = {"Content-Disposition": 'attachment; filename="plan.json"', "Cache-Control": "no-store"}
         return web.Response(body=body, content_type="application/json", headers=headers)
@@ -230,10 +230,6 @@ def _page(
     return response
 
 
-def _refusal(sentence: str, status: HTTPStatus) -> web.Response:
-    return web.Response(text=f"{sentence}\n", status=status)
-
-
 def _event(name: str, data: str) -> str:
     """A server-sent event; each line of its data is one of its own."""
     lines = "".join(f"data: {line}\n" for line in data.splitlines())
@@ -260,9 +256,8 @@ def _plan_elements(planned: Planned) -> tuple[Markup, ...]:
 
 
 def _supposed_elements(found: SupposedPlan) -> tuple[Markup, ...]:
-    told = described(found.supposed.landings, found.supposed.lost)
     below = plan_section(_plan_elements(found.planned), "The plan that follows")
-    return (*supposed_content(found.supposed, told), below)
+    return (*supposed_content(found.supposed), below)
 
 
 async def _static(request: web.Request) -> web.Response:

@@ -20,7 +20,7 @@ from restow.reporting.simulation_wording import EVICTED_BY, LEAST_SPREAD, SAMPLE
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from restow.reporting.simulation_document import MadeEviction, SimulationResult
 
@@ -270,32 +270,42 @@ def eviction_charts(result: SimulationResult, axis: Axis) -> Iterator[Markup]:
     yield legend({kind: name for kind, name in (_UP | _DOWN).items() if kind in used})
     for name, found in made.items():
         caption_text = _outcomes(Counter(each.result for each in found))
-        yield _figure(name, caption_text, bar_chart(_bars(found, axis), axis, f"Evictions by {name}: {caption_text}"))
-
-
-def _bars(evictions: Sequence[MadeEviction], axis: Axis) -> list[Bar]:
-    """What was evicted in each of equal stretches of the run."""
-    width = axis.seconds / _BARS
-    counts: dict[int, Counter[str]] = {}
-    for each in evictions:
-        place = min(int(each.at / width), _BARS - 1) if width else 0
-        counts.setdefault(place, Counter())[each.result] += 1
-    return [
-        Bar(
-            place * width,
-            (place + 1) * width,
-            {kind: found[kind] for kind in _UP},
-            {kind: found[kind] for kind in _DOWN},
-            _outcomes(found),
+        yield _figure(
+            name,
+            caption_text,
+            bar_chart(
+                stretches(((each.at, each.result) for each in found), axis),
+                axis,
+                f"Evictions by {name}: {caption_text}",
+            ),
         )
-        for place, found in sorted(counts.items())
-    ]
 
 
 def _outcomes(counts: Counter[str]) -> str:
     kinds = {each.field: each.title.lower() for each in EVICTED_BY if each.field in _UP | _DOWN}
     parts = ", ".join(f"{counts[kind]:,} {word}" for kind, word in kinds.items() if counts[kind])
     return f"{counted(counts.total(), 'pod')}: {parts}" if parts else "0 pods"
+
+
+def stretches(
+    events: Iterable[tuple[float, str]], axis: Axis, told: Callable[[Counter[str]], str] = _outcomes
+) -> list[Bar]:
+    """Count what happened in each of equal stretches of time: when, and with which result; ``told`` says it in words."""
+    width = axis.seconds / _BARS
+    counts: dict[int, Counter[str]] = {}
+    for at, kind in events:
+        place = min(int(at / width), _BARS - 1) if width else 0
+        counts.setdefault(place, Counter())[kind] += 1
+    return [
+        Bar(
+            place * width,
+            (place + 1) * width,
+            {kind: found[kind] for kind in _UP},
+            {kind: found[kind] for kind in _DOWN},
+            told(found),
+        )
+        for place, found in sorted(counts.items())
+    ]
 
 
 def numbers_table(result: SimulationResult) -> Markup:

@@ -67,11 +67,11 @@ def cards(rows: Iterable[Mapping[str, Markup]]) -> Markup:
     return tag("table", tag("thead", heads), tag("tbody", *body), class_="cards")
 
 
-def left_out(count: int, most: int) -> Markup:
+def left_out(count: int, most: int, elsewhere: str = "; -o json has all of them") -> Markup:
     """Say that only the first of many are shown, and where all of them are."""
     if count <= most:
         return EMPTY
-    return tag("p", text(f"Showing the first {most:,} of {count:,}; -o json has all of them."), class_="dim")
+    return tag("p", text(f"Showing the first {most:,} of {count:,}{elsewhere}."), class_="dim")
 
 
 def whole_page(title: str, content: Sequence[Markup], styles: Sequence[str], script: str = "") -> str:

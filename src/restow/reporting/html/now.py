@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from restow.plain_text import printable
-from restow.reporting.html.elements import EMPTY, Markup, cards, figure, origin, section, tag, text
+from restow.reporting.html.elements import EMPTY, Markup, cards, figure, left_out, origin, section, tag, text
 from restow.reporting.wording import counted, percent
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from restow.reporting.top_result import ClusterNow, MovingPod, NodeNow
 
 #: More nodes cannot be seen one by one, and are cells.
-MOST_BARS: Final = 600
+_MOST_BARS: Final = 600
 #: Nodes in one piece of a picture, which the browser puts side by side as the window has room.
 _IN_A_PIECE: Final = 50
 #: Of a pair of bars, with its gap, where nodes are few and where they are many.
@@ -36,7 +35,7 @@ _FULL: Final = 0.95
 _MOST_MOVING: Final = 100
 
 #: What is drawn over time: the key of a sample, the title, and whether it is a share.
-CHARTS: Final = (
+_CHARTS: Final = (
     ("fullest", "The fullest node", True),
     ("spread", "Spread: standard deviation of the nodes' shares", False),
     ("waiting", "Pods without a node, and pods under way", False),
@@ -49,7 +48,7 @@ def now_content(found: ClusterNow | None, plan: str, caveats: str) -> tuple[Mark
     stream = tag(
         "div", live, id="stream", hx_target="#now", hx_swap="innerHTML", **{"hx-sse:connect": "/events?of=now"}
     )
-    charts = tag("section", tag("h2", text("Over time"), id="time-title"), *map(_chart, CHARTS), id="time", hidden="")
+    charts = tag("section", tag("h2", text("Over time"), id="time-title"), *map(_chart, _CHARTS), id="time", hidden="")
     return stream, tag("main", charts)
 
 
@@ -89,9 +88,7 @@ def _figures(found: ClusterNow) -> Iterator[Markup]:
     nodes = found.nodes
     for title, spread, share in (("CPU", found.cpu_spread, "cpu"), ("Memory", found.memory_spread, "memory")):
         fullest = max(nodes, key=lambda each: (getattr(each, share), each.name), default=None)
-        most = (
-            "no nodes" if fullest is None else f"fullest: {printable(fullest.name)} {percent(getattr(fullest, share))}"
-        )
+        most = "no nodes" if fullest is None else f"fullest: {fullest.name} {percent(getattr(fullest, share))}"
         yield figure(f"{title} spread", text(f"{spread:.2f}"), most)
     closed = sum(bool(each.state) for each in nodes)
     yield figure("Nodes closed", text(f"{closed:,}"), "cordoned, or not ready")
@@ -101,10 +98,10 @@ def _figures(found: ClusterNow) -> Iterator[Markup]:
 def _picture(found: ClusterNow) -> Iterator[Markup]:
     """Yield a figure for each zone."""
     count = len(found.nodes)
-    draws = _cells if count > MOST_BARS else partial(_bars, pitch=_WIDE if count <= _FEW else _NARROW)
+    draws = _cells if count > _MOST_BARS else partial(_bars, pitch=_WIDE if count <= _FEW else _NARROW)
     told = (
         "One cell per node, the fuller of CPU and memory: the darker, the fuller; red is 95 % and more."
-        if count > MOST_BARS
+        if count > _MOST_BARS
         else "One pair of bars per node: CPU, then memory, requested as a share of allocatable."
     )
     yield tag("p", text(told), class_="dim")
@@ -113,7 +110,7 @@ def _picture(found: ClusterNow) -> Iterator[Markup]:
         zones[each.zone].append(each)
     drawn = []
     for zone, nodes in sorted(zones.items()):
-        caption = f"{printable(zone) or 'no zone'}: {counted(len(nodes), 'node')}, {_mean(nodes)}"
+        caption = f"{zone or 'no zone'}: {counted(len(nodes), 'node')}, {_mean(nodes)}"
         pieces = tag("div", *draws(nodes, caption), class_="zone")
         drawn.append(tag("figure", tag("figcaption", text(caption)), pieces))
     yield tag("div", *drawn, class_="zones")
@@ -146,7 +143,7 @@ def _bar(node: NodeNow, x: int, width: int) -> Markup:
 
 def _described(node: NodeNow) -> str:
     words = (f"CPU {percent(node.cpu)}", f"memory {percent(node.memory)}", counted(node.pods, "pod"), *node.state)
-    return f"{printable(node.name)}: {', '.join(words)}"
+    return f"{node.name}: {', '.join(words)}"
 
 
 def _cells(nodes: Sequence[NodeNow], caption: str) -> Iterator[Markup]:
@@ -179,8 +176,7 @@ def _moving(found: ClusterNow) -> Iterator[Markup]:
         yield tag("p", text("No pod ends, and none waits."), class_="dim")
         return
     yield cards(map(_pod, found.moving[:_MOST_MOVING]))
-    if len(found.moving) > _MOST_MOVING:
-        yield tag("p", text(f"The first {_MOST_MOVING:,} of {len(found.moving):,}."), class_="dim")
+    yield left_out(len(found.moving), _MOST_MOVING, elsewhere="")
 
 
 def _pod(pod: MovingPod) -> dict[str, Markup]:

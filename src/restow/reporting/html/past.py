@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
-from restow.plain_text import printable
 from restow.reporting.history_wording import balance, cycles, headline
-from restow.reporting.html.charts import Axis, Bar, Line, bar_chart, legend, line_chart, scale_of
-from restow.reporting.html.elements import EMPTY, Markup, cards, figure, origin, section, tag, text
+from restow.reporting.html.charts import Axis, Line, bar_chart, legend, line_chart, scale_of, stretches
+from restow.reporting.html.elements import Markup, cards, figure, left_out, origin, section, tag, text
 from restow.reporting.simulation_wording import LEAST_SPREAD
 from restow.reporting.wording import counted
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from restow.reporting.history_result import GroupOfMoves, HistoryReport, MoveCounts, PastMove
 
 _MOST: Final = 200
-_BARS: Final = 48
 #: Of a line, and the fewest cycles that make one.
 _SAMPLES: Final = 240
 _FEWEST: Final = 2
@@ -30,7 +28,7 @@ _LANDINGS: Final = {"moved": "landed where planned", "waiting": "on another good
 _KIND: Final = {"target": "moved", "other": "waiting", "missed": "returned"}
 #: The ranges that the page offers.
 RANGES: Final = ("1h", "8h", "24h", "168h")
-WITHOUT: Final = "restow run --history FILE keeps what it does; restow serve --history FILE shows it."
+_WITHOUT: Final = "restow run --history FILE keeps what it does; restow serve --history FILE shows it."
 
 
 def past_content(found: HistoryReport, since: str) -> tuple[Markup, ...]:
@@ -39,7 +37,7 @@ def past_content(found: HistoryReport, since: str) -> tuple[Markup, ...]:
     lead = "; ".join([f"cycles: {cycles(found)}", *balance(found)])
     header = tag(
         "header",
-        origin(("restow history", printable(metadata.file), f"{metadata.since} to {metadata.until}")),
+        origin(("restow history", metadata.file, f"{metadata.since} to {metadata.until}")),
         tag("h1", text(headline(found))),
         tag("p", text(lead.replace(" -> ", " → ")), class_="lead"),
         tag("dl", *_figures(moves), class_="figures"),
@@ -50,24 +48,22 @@ def past_content(found: HistoryReport, since: str) -> tuple[Markup, ...]:
         section("balance", "Balance", *_balance(found)),
         section("workloads", "Workloads", cards(map(_group, found.workloads[:_MOST])) or _nothing()),
         section("strategies", "Strategies", cards(map(_group, found.strategies)) or _nothing()),
-        section("moves", "Moves", cards(map(_move, found.listed[:_MOST])) or _nothing(), _left_out(found)),
+        section("moves", "Moves", cards(map(_move, found.listed[:_MOST])) or _nothing(), _more(len(found.listed))),
     )
     return header, tag("main", *sections)
 
 
 def without_history() -> tuple[Markup, ...]:
     """The page where no history is kept."""
-    return tag("header", tag("h1", text("No history is shown")), tag("p", text(WITHOUT), class_="lead")), tag("main")
+    return tag("header", tag("h1", text("No history is shown")), tag("p", text(_WITHOUT), class_="lead")), tag("main")
+
+
+def _more(count: int) -> Markup:
+    return left_out(count, _MOST, "; restow history -o json has all of them")
 
 
 def _nothing() -> Markup:
     return tag("p", text("None."), class_="dim")
-
-
-def _left_out(found: HistoryReport) -> Markup:
-    if len(found.listed) <= _MOST:
-        return EMPTY
-    return tag("p", text(f"The last {_MOST:,} of {len(found.listed):,}; restow history -o json has all."), class_="dim")
 
 
 def _ranges(since: str) -> Markup:
@@ -84,10 +80,9 @@ def _figures(moves: MoveCounts) -> Iterator[Markup]:
     yield figure("Moved", text(f"{moves.evicted:,}"), f"{moves.planned:,} planned in dry runs")
     yield figure("Landed as planned", text(f"{moves.on_target:,}"), share)
     yield figure("Missed", text(f"{moves.missed:,}"), f"{moves.on_other:,} more on another good node")
-    held = moves.dropped + moves.blocked + moves.failed
     yield figure(
         "Not evicted",
-        text(f"{held:,}"),
+        text(f"{moves.held:,}"),
         f"{moves.dropped:,} dropped, {moves.blocked:,} blocked, {moves.failed:,} failed",
     )
 
@@ -100,24 +95,15 @@ def _landings(found: HistoryReport) -> Iterator[Markup]:
         return
     begin, end = _seconds(found.metadata.since), _seconds(found.metadata.until)
     counts = Counter(kind for _, kind in known)
-    described = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _LANDINGS.items() if counts[kind])
+    described = _told(counts)
     yield legend({kind: word for kind, word in _LANDINGS.items() if counts[kind]})
-    chart = bar_chart(_bars(known, begin, end), Axis(end - begin), described)
+    axis = Axis(end - begin)
+    chart = bar_chart(stretches([(at - begin, kind) for at, kind in known], axis, _told), axis, described)
     yield tag("figure", tag("figcaption", text(described)), chart)
 
 
-def _bars(known: Sequence[tuple[float, str]], begin: float, end: float) -> list[Bar]:
-    width = max((end - begin) / _BARS, 1e-9)
-    places: dict[int, Counter[str]] = {}
-    for at, kind in known:
-        places.setdefault(min(max(int((at - begin) / width), 0), _BARS - 1), Counter())[kind] += 1
-    return [_bar(place * width, width, counts) for place, counts in sorted(places.items())]
-
-
-def _bar(begin: float, width: float, counts: Counter[str]) -> Bar:
-    told = ", ".join(f"{counts[kind]:,} {word}" for kind, word in _LANDINGS.items() if counts[kind])
-    up = {kind: counts[kind] for kind in ("moved", "waiting")}
-    return Bar(begin, begin + width, up, {"returned": counts["returned"]}, told)
+def _told(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[kind]:,} {word}" for kind, word in _LANDINGS.items() if counts[kind])
 
 
 def _balance(found: HistoryReport) -> Iterator[Markup]:
@@ -155,13 +141,13 @@ def _seconds(at: str) -> float:
 def _group(group: GroupOfMoves) -> dict[str, Markup]:
     moves, seconds = group.moves, group.median_seconds_to_ready
     return {
-        "Name": text(printable(group.name)),
+        "Name": text(group.name),
         "Moved": text(f"{moves.evicted:,}"),
         "As planned": text(f"{moves.on_target:,}"),
         "Other good node": text(f"{moves.on_other:,}"),
         "Missed": text(f"{moves.missed:,}"),
         "Again": text(f"{moves.again:,}"),
-        "Not evicted": text(f"{moves.dropped + moves.blocked + moves.failed:,}"),
+        "Not evicted": text(f"{moves.held:,}"),
         "Ready after (median)": text("-" if seconds is None else f"{seconds:,.1f} s"),
     }
 

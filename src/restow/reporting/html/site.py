@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from restow.reporting.html.elements import Markup, tag, text
 
@@ -52,12 +52,12 @@ def _meta(title: str) -> tuple[Markup, ...]:
     )
 
 
-def _style(name: str) -> Markup:
-    return tag("link", rel="stylesheet", href=_address(name))
+def _style(path: str) -> Markup:
+    return tag("link", rel="stylesheet", href=files()[_name(path)].address)
 
 
-def _script(name: str) -> Markup:
-    return tag("script", src=_address(name))
+def _script(path: str) -> Markup:
+    return tag("script", src=files()[_name(path)].address)
 
 
 def _links(place: str) -> Markup:
@@ -68,20 +68,26 @@ def _links(place: str) -> Markup:
     return tag("nav", tag("b", text("restow")), *links, class_="site", aria_label="Pages")
 
 
-def _address(name: str) -> str:
-    """Where a file is; another content has another address, so browsers may keep it."""
-    return f"/static/{name.rpartition('/')[2]}?{sha256(files()[name.rpartition('/')[2]].content).hexdigest()[:12]}"
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
-class StaticFile:
+class StaticFile(NamedTuple):
     """A file that pages load."""
 
-    def __init__(self, name: str) -> None:
-        self.content = resources.files(__package__).joinpath(name).read_bytes()
-        self.content_type = _TYPES[name.rpartition(".")[2]]
+    content: bytes
+    content_type: str
+    #: Where it is; another content has another address, so browsers may keep it.
+    address: str
 
 
 @cache
 def files() -> Mapping[str, StaticFile]:
     """The files that pages load, by name."""
-    return {name.rpartition("/")[2]: StaticFile(name) for name in (*_STYLES, *_SCRIPTS, PLAN_SCRIPT)}
+    return {_name(path): _read(path) for path in (*_STYLES, *_SCRIPTS, PLAN_SCRIPT)}
+
+
+def _read(path: str) -> StaticFile:
+    content = resources.files(__package__).joinpath(path).read_bytes()
+    address = f"/static/{_name(path)}?{sha256(content).hexdigest()[:12]}"
+    return StaticFile(content, _TYPES[path.rpartition(".")[2]], address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -10,7 +11,7 @@ from restow.reporting.wording import counted, resource_title
 
 if TYPE_CHECKING:
     from restow.reporting.difference_result import PlanDifference
-    from restow.reporting.supposed_result import Supposed, SupposedLanding
+    from restow.reporting.supposed_result import LostPod, Supposed, SupposedLanding
 
 #: Tiles to drag; of more nodes the names are typed.
 _MOST_TILES: Final = 300
@@ -92,16 +93,28 @@ def _dump() -> Markup:
     )
 
 
-def supposed_content(found: Supposed, described: str) -> tuple[Markup, ...]:
-    """The result of a supposition; ``described`` is a sentence about the pods whose node is gone."""
-    told = found.difference
+def supposed_content(found: Supposed) -> tuple[Markup, ...]:
+    """The result of a supposition."""
+    told, lost = found.difference, described(found.landings, found.lost)
     header = tag(
         "div",
         tag("h2", text(f"If {found.words}"), id="supposed-title"),
-        tag("p", text(f"{described}." if described else "No pod loses its node."), class_="lead"),
+        tag("p", text(f"{lost}." if lost else "No pod loses its node."), class_="lead"),
         tag("dl", *_figures(told), class_="figures"),
     )
     return (tag("section", header, *_pods(found), id="supposed", aria_labelledby="supposed-title"),)
+
+
+def described(landings: Sequence[SupposedLanding], lost: Sequence[LostPod]) -> str:
+    """Say how many pods lose their node, and how many find another; empty where none does."""
+    if not landings and not lost:
+        return ""
+    waiting = Counter(bool(each.target) for each in landings)
+    parts = [f"{counted(len(landings) + len(lost), 'pod')} lose their node"]
+    parts += [f"{waiting[True]:,} find another"] if waiting[True] else []
+    parts += [f"{waiting[False]:,} stay pending"] if waiting[False] else []
+    parts += [f"{len(lost):,} have no controller and are lost"] if lost else []
+    return ", ".join(parts)
 
 
 def _figures(told: PlanDifference) -> Iterator[Markup]:
@@ -124,7 +137,12 @@ def _pods(found: Supposed) -> Iterator[Markup]:
         shown = tag("summary", text(f"{counted(len(rows), 'pod')} of nodes that are gone"))
         opened = "" if len(rows) <= _FEW or found.lost or not ranked[0].target else None
         yield tag(
-            "details", shown, cards(rows[:_MOST_ROWS]), left_out(len(rows), _MOST_ROWS), class_="short", open=opened
+            "details",
+            shown,
+            cards(rows[:_MOST_ROWS]),
+            left_out(len(rows), _MOST_ROWS, elsewhere=""),
+            class_="short",
+            open=opened,
         )
 
 
