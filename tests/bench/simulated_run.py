@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from restow.application.policies import read_policy_file
-from restow.application.processes import collect_garbage
+from restow.engines.local import collect_garbage
 from restow.kube.duration import HOUR
 from restow.policies.fallbacks import Fallbacks
 from restow.simulating import descheduler

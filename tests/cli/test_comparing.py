@@ -14,7 +14,7 @@ from builders.policies import a_config, a_policy, a_profile, as_yaml
 from cli.conftest import spawned
 from cli.test_process import all_of
 from cli.test_simulate import cluster  # noqa: F401 - a fixture
-from restow.application import processes
+from restow.engines import local as processes
 
 ARGUMENTS = ("-f", "drained.yaml", "--now", "2026-11-21T00:00:00Z", "--for", "15m")
 COMPARE = ("--compare", "policy.yaml", "idle.yaml")

@@ -12,7 +12,6 @@ from typing import Final
 import restow
 from restow.application.feedback import Feedback
 from restow.application.files import check_read_once
-from restow.application.processes import Tick, cores, make_all
 from restow.application.simulating import (
     Inputs,
     ScenarioRequest,
@@ -21,6 +20,7 @@ from restow.application.simulating import (
     read_inputs,
     staging_of,
 )
+from restow.engines.local import Tick, cores, make_all
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.comparison_result import Comparison, ComparisonMetadata, comparison

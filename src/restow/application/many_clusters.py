@@ -20,7 +20,7 @@ from restow.application.files import NamedText, file_bytes, file_name, prepare_d
 from restow.application.named_clusters import INDEX, ClusterNames, NamedCluster, file_name_of, named_clusters
 from restow.application.planning import PlanRequest, make, rendered
 from restow.application.policies import read_policy_file, read_scheduler_config
-from restow.application.processes import Tick, cores, make_all
+from restow.engines.local import Tick, cores, make_all
 from restow.errors import ClientError, InputError
 from restow.kube.timestamps import format_time
 from restow.reporting.clusters_result import ClusterRow, ClustersMetadata, ClustersPlan, cluster_row

@@ -12,9 +12,9 @@ from restow.application.clusters import ClusterSource, check_inputs, origin_of
 from restow.application.feedback import Collected, Feedback
 from restow.application.files import check_target, prepare_directory, write_file
 from restow.application.named_clusters import ClusterNames, NamedCluster, file_name_of, named_clusters
-from restow.application.processes import Tick, cores, make_all
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_series import KIND as USAGE
+from restow.engines.local import Tick, cores, make_all
 from restow.errors import ClientError, InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster

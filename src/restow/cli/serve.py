@@ -78,7 +78,7 @@ def _run(settings: SiteSettings) -> int:
     import asyncio
     import signal
 
-    from restow.application.processes import collect_garbage
+    from restow.engines.local import collect_garbage
     from restow.web.server import serve as serve_pages
 
     collect_garbage()

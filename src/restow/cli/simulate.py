@@ -135,9 +135,9 @@ def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assert
 
 
 def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbose: int) -> int:
-    from restow.application.processes import collect_garbage
     from restow.application.simulating import SimulationRequest
     from restow.application.simulating import simulate as run
+    from restow.engines.local import collect_garbage
     from restow.reporting.simulation_table import print_simulation
 
     collect_garbage()
@@ -149,8 +149,8 @@ def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbos
 
 
 def _replay(result: str, at: int | None, verbose: int) -> int:
-    from restow.application.processes import collect_garbage
     from restow.application.replaying import ReplayRequest, replay
+    from restow.engines.local import collect_garbage
 
     collect_garbage()
     feedback = Terminal()

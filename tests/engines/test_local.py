@@ -9,7 +9,7 @@ from multiprocessing import Pipe
 
 import pytest
 
-from restow.application import processes
+from restow.engines import local as processes
 from restow.errors import InputError
 
 

@@ -1,0 +1,1 @@
+"""Where many pieces of work are made."""
