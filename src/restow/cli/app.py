@@ -32,6 +32,7 @@ app = App(
     help_epilogue="Run restow COMMAND --help for options and examples.",
     version=f"restow {restow.__version__}",
     default_parameter=Parameter(negative=(), show_choices=False),
+    suppress_keyboard_interrupt=False,
 )
 #: Each command is the file of its name, whose app says the rest; only the file of the command that is called is imported.
 _COMMANDS: Final = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import App, Parameter, validators
@@ -75,7 +76,7 @@ def _watch(where: ClusterSource, every: float) -> None:
     # The screen is left in order, which the handler of the other commands would not wait for.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     page, now = Console(highlight=False), look(where, Terminal())
-    with Live(console=page, screen=True, auto_refresh=False) as screen:
+    with suppress(KeyboardInterrupt), Live(console=page, screen=True, auto_refresh=False) as screen:
         while True:
             screen.update(Group(*top_lines(now, page.width, page.height)), refresh=True)
             time.sleep(every)
