@@ -44,4 +44,5 @@ def test_nothing_is_written_into_a_file(monkeypatch):
 
 
 def test_virtual_and_real_time_are_told():
-    assert progress_line(3 * HOUR, 12 * HOUR, 65.4) == "3h of 12h simulated in 1m5s"
+    assert progress_line(3 * HOUR, 12 * HOUR, 65.4) == "3h of 12h simulated in 1m5s, 3m16s left"
+    assert progress_line(0, 12 * HOUR, 2) == "0s of 12h simulated in 2s"

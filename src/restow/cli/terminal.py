@@ -195,11 +195,12 @@ class _Progress:
 
 
 def progress_line(done: int, duration: int, seconds: float) -> str:
-    """Say how much of a run is over, and how long it took: ``3h20m of 24h simulated in 12s``."""
+    """Say how much of a run is over, and how long it takes: ``3h20m of 24h simulated in 12s, 1m14s left``."""
     from restow.descheduling.pod_criteria import short_duration
 
     spans = (short_duration(each // SECOND) for each in (done, duration))
-    return f"{' of '.join(spans)} simulated in {short_duration(round(seconds))}"
+    left = f", {short_duration(round(seconds * (duration - done) / done))} left" if done else ""
+    return f"{' of '.join(spans)} simulated in {short_duration(round(seconds))}{left}"
 
 
 @contextmanager
