@@ -1,4 +1,4 @@
-"""The stable import for authors of strategies, goals, scheduler plugins, usage sources, outputs and kinds of groups.
+"""The stable import for authors of strategies, goals, scheduler plugins, usage sources, outputs, kinds of groups and engines.
 
 Names keep their meaning within a major version (docs/reference/stability.md). Each name is loaded on first use, so that a
 strategy does not load the code that renders plans.
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from restow.descheduling.rebalancing.goal import SuggestedGoal as SuggestedGoal
     from restow.descheduling.rebalancing.model import PlanningModel as PlanningModel
     from restow.documents.findings import Issue as Issue
+    from restow.engines.registry import Engine as Engine
+    from restow.engines.work import EngineTask as EngineTask
+    from restow.engines.work import ResultListener as ResultListener
     from restow.kube.labels import parse_selector as parse_selector
     from restow.optimizing.problem import Deviation as Deviation
     from restow.optimizing.problem import Excess as Excess
@@ -91,6 +94,8 @@ _HOMES = {
     "restow.descheduling.rebalancing.goal": ("Goal", "SuggestedGoal"),
     "restow.descheduling.rebalancing.model": ("PlanningModel",),
     "restow.documents.findings": ("Issue",),
+    "restow.engines.registry": ("Engine",),
+    "restow.engines.work": ("EngineTask", "ResultListener"),
     "restow.kube.labels": ("parse_selector",),
     "restow.optimizing.problem": ("Deviation", "Excess", "Objective"),
     "restow.plain_text": ("printable",),

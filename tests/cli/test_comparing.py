@@ -14,7 +14,7 @@ from builders.policies import a_config, a_policy, a_profile, as_yaml
 from cli.conftest import spawned
 from cli.test_process import all_of
 from cli.test_simulate import cluster  # noqa: F401 - a fixture
-from restow.engines import local as processes
+from restow.engines import local
 
 ARGUMENTS = ("-f", "drained.yaml", "--now", "2026-11-21T00:00:00Z", "--for", "15m")
 COMPARE = ("--compare", "policy.yaml", "idle.yaml")
@@ -31,18 +31,17 @@ def compared(cluster, restow, tmp_path):  # noqa: F811
 def alone(monkeypatch):
     """All runs in this process, one after the other."""
 
-    def make_all(runs, _processes, _tick):
+    def make_all(runs, *_):
         return [runs.make(number, int) for number in range(len(runs))]
 
     monkeypatch.setattr("restow.application.comparing.make_all", make_all)
 
 
-def test_the_result_is_the_same_however_many_processes_there_are(compared, monkeypatch):
+def test_the_result_is_the_same_however_many_processes_there_are(compared):
     """One after the other, or in the order in which they end."""
     found = []
     for cores in (1, 2):
-        monkeypatch.setattr("restow.application.comparing.cores", lambda cores=cores: cores)
-        ran = compared("--seeds", "3", "-o", "json")
+        ran = compared("--seeds", "3", "-o", "json", "--workers", str(cores))
         assert (ran.status, ran.err) == (0, "")
         found.append(ran.out)
     assert found[0] == found[1]
@@ -116,14 +115,105 @@ def test_ctrl_c_ends_all_processes_at_once(compared, tmp_path):
 
 def test_a_process_that_is_ended_ends_the_comparison(compared, monkeypatch):
     """Whoever runs out of memory says so, and does not wait for ever."""
-    start = processes._start
+    start = local._start
 
     def killed(count):
         workers = start(count)
         next(iter(workers.values())).kill()
         return workers
 
-    monkeypatch.setattr(processes, "_start", killed)
+    monkeypatch.setattr(local, "_start", killed)
     ran = compared("--seeds", "1")
     assert (ran.status, ran.out) == (1, "")
     assert "a process of this command was ended by the system" in ran.err
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(compared, restow, tmp_path):
+    """A line that was not written to its end is made again, and one that is there twice counts once."""
+    whole = compared("--seeds", "3", "-o", "json", "--results", "kept")
+    futures = tmp_path / "kept/futures.jsonl"
+    lines = futures.read_bytes().splitlines(keepends=True)
+    assert sorted(json.loads(each)["number"] for each in lines) == list(range(6))
+    assert {(each["policy"], each["seed"]) for each in map(json.loads, lines)} == {
+        (policy, seed) for policy in ("policy.yaml", "idle.yaml") for seed in (7, 8, 9)
+    }
+    futures.write_bytes(lines[0] + lines[2] + lines[0] + lines[3][:40])
+    # The begin is that of the first command, whatever the time is now.
+    again = restow(
+        "simulate",
+        "-f",
+        "drained.yaml",
+        "--for",
+        "15m",
+        *COMPARE,
+        "--seeds",
+        "3",
+        "-o",
+        "json",
+        "--results",
+        "kept",
+        "--resume",
+    )
+    assert again == whole
+    assert sorted(futures.read_bytes().splitlines()) == sorted(each.rstrip() for each in lines)
+
+
+def test_results_that_are_all_there_are_not_made_again(compared, monkeypatch):
+    whole = compared("--seeds", "2", "-o", "json", "--results", "kept")
+
+    def no_process(_count):
+        raise AssertionError
+
+    monkeypatch.setattr(local, "_start", no_process)
+    assert compared("--seeds", "2", "-o", "json", "--results", "kept", "--resume") == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        ({}, (), "--results kept: has results already; add --resume to go on"),
+        ({}, ("--resume", "--seeds", "2"), "the seeds (--seed, --seeds) was 7 when this run began and is 7, 8 now"),
+        ({"idle.yaml": "# new\n"}, ("--resume",), "--results kept: idle.yaml is not as it was when this run began"),
+        ({"kept/run.json": "x"}, ("--resume",), "kept/run.json: is not what restow has written"),
+        ({"kept/futures.jsonl": "{}\n"}, ("--resume",), "kept/futures.jsonl:3: is not what restow has written"),
+    ],
+    ids=["again", "seeds", "policy", "run", "line"],
+)
+def test_a_run_goes_on_only_as_it_began(compared, tmp_path, change, options, sentence):
+    compared("--seeds", "1", "--results", "kept")
+    for name, more in change.items():
+        file = tmp_path / name
+        file.write_text(file.read_text() + more)
+    ran = compared(*(options if "--seeds" in options else (*options, "--seeds", "1")), "--results", "kept")
+    assert (ran.status, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "config", "sentence"),
+    [
+        (("--engine", "dusk"), "", '--engine dusk: there is no such engine; did you mean "dask"?'),
+        (("--engine", "kubernetes"), "", "write image: <its name> into --engine-config"),
+        (
+            ("--engine", "kubernetes"),
+            "images: x",
+            'engine.yaml:1: images: unknown field "images"; did you mean "image"?',
+        ),
+        (("--engine", "kubernetes"), "cpu: [1]", "engine.yaml:1: cpu: "),
+        (("--engine", "dask"), "", "say which Dask cluster"),
+        (("--engine", "dask", "--workers", "2"), "", "--workers does not go with --engine dask"),
+        ((), "image: x", 'unknown field "image"'),
+        (("--workers", "0"), "", "--workers must be 1 or more"),
+        (("--resume",), "", "--resume goes with --results"),
+    ],
+)
+def test_an_engine_that_cannot_be_used(compared, tmp_path, options, config, sentence):
+    (tmp_path / "engine.yaml").write_text(config)
+    ran = compared("--seeds", "1", "--engine-config", "engine.yaml", *options)
+    assert (ran.status, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+def test_what_is_of_comparisons_goes_with_compare(restow):
+    ran = restow("simulate", *ARGUMENTS, "--engine", "dask")
+    assert (ran.status, ran.err) == (2, "--engine goes with --compare\n")

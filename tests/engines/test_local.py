@@ -9,7 +9,9 @@ from multiprocessing import Pipe
 
 import pytest
 
-from restow.engines import local as processes
+from restow.engines import local
+from restow.engines.registry import RunFeedback, in_processes, make_all
+from restow.engines.work import EngineTask, Gathering, Tick
 from restow.errors import InputError
 
 
@@ -22,7 +24,7 @@ class Squares:
     def __len__(self) -> int:
         return self.count
 
-    def make(self, number: int, tick: processes.Tick) -> int:
+    def make(self, number: int, tick: Tick) -> int:
         tick(10)
         return number**2
 
@@ -30,7 +32,10 @@ class Squares:
 @pytest.mark.parametrize("count", [1, 5])
 def test_results_are_in_order_however_many_processes_there_are(count):
     done = []
-    assert processes.make_all(Squares(count), 2, done.append) == [number**2 for number in range(count)]
+    assert make_all(Squares(count), in_processes(2), RunFeedback(done.append, 10)) == [
+        number**2 for number in range(count)
+    ]
+    assert done == sorted(done)
     assert done[-1] == 10 * count
 
 
@@ -38,7 +43,7 @@ def test_a_process_that_is_ended_before_it_has_work_ends_the_comparison():
     here, there = Pipe()
     there.close()
     with pytest.raises(OSError, match="was ended by the system"):
-        processes._gathered(1, [here], tick=lambda _: None)
+        local._follow(EngineTask(Squares(1), [0], int, "one"), [here], Gathering(lambda _: None))
 
 
 def test_an_error_of_a_process_that_is_ended_leaves_nothing_that_garbage_collection_complains_of(monkeypatch):
@@ -48,7 +53,7 @@ def test_an_error_of_a_process_that_is_ended_leaves_nothing_that_garbage_collect
     here, there = Pipe()
     there.close()
     with pytest.raises(OSError, match="was ended by the system") as caught:
-        processes._give(here, 1)
+        local._give(here, 1)
     caught.value.itself = caught.value  # Only garbage collection frees it.
     del caught
     gc.collect()
@@ -65,7 +70,7 @@ def test_each_piece_tells_how_much_of_it_is_done():
 
     sent = []
     pipe = type("Pipe", (), {"send": staticmethod(sent.append)})
-    assert processes._outcome(Work, 3, pipe) == 3
+    assert local._outcome(Work, 3, pipe) == 3
     assert sent == [(3, 60)]
 
 
@@ -75,5 +80,5 @@ def test_an_error_in_another_process_is_told_by_this_one():
         def make(_number, _tick):
             raise InputError("policy.yaml: one", "policy.yaml: two")
 
-    found = pickle.loads(pickle.dumps(processes._outcome(Work, 0, None)))
+    found = pickle.loads(pickle.dumps(local._outcome(Work, 0, None)))
     assert (type(found), found.sentences) == (InputError, ("policy.yaml: one", "policy.yaml: two"))

@@ -1,26 +1,30 @@
-"""Policies compared: each runs in the same futures of a scenario, on several processes (``processes``).
+"""Policies compared: each runs in the same futures of a scenario, wherever an engine makes them (``engines``).
 
-Results are ordered by policy and seed, so how many processes there are makes no difference to them.
+Results are ordered by policy and seed, so where they were made, and in which order, makes no difference to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import restow
 from restow.application.feedback import Feedback
 from restow.application.files import check_read_once
+from restow.application.kept_runs import KeptRun, begun, keep
 from restow.application.simulating import (
     Inputs,
     ScenarioRequest,
     Staging,
+    input_digests,
     named_in_errors,
     read_inputs,
     staging_of,
 )
-from restow.engines.local import Tick, cores, make_all
+from restow.engines.registry import ChosenEngine, Run, RunFeedback, in_processes, make_all
+from restow.engines.work import Tick
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.comparison_result import Comparison, ComparisonMetadata, comparison
@@ -44,10 +48,7 @@ class Runs:
         """Make one of the runs: those of a policy follow each other. ``tick`` gets how much of its virtual time is over."""
         staging, seed = self.stagings[number // len(self.seeds)], self.seeds[number % len(self.seeds)]
         with named_in_errors(staging.policy):
-            future = future_of(replace(staging.scenario, seed=seed), staging.config, self.now, self.ending, tick)
-        # One that ends early is over too.
-        tick(self.ending.duration)
-        return future
+            return future_of(replace(staging.scenario, seed=seed), staging.config, self.now, self.ending, tick)
 
 
 #: How many futures there are by default.
@@ -62,24 +63,49 @@ class ComparisonRequest:
     policies: tuple[str, ...]
     #: How many futures each policy runs in.
     futures: int = FUTURES
+    #: Where they run; the result is the same.
+    engine: ChosenEngine = field(default_factory=partial(in_processes, None))
+    #: A directory for the results of futures, as they come.
+    results: str | None = None
+    #: Whether that directory may have some already, which are not made again.
+    resumes: bool = False
 
 
-def compare(request: ComparisonRequest, feedback: Feedback, processes: int | None = None) -> Comparison:
-    """Run each policy in each future; InputError for anything in the request that cannot be used.
-
-    ``processes`` is how many run at a time (None: one for each core); the result is the same.
-    """
+def compare(request: ComparisonRequest, feedback: Feedback) -> Comparison:
+    """Run each policy in each future; InputError for anything in the request that cannot be used, ClientError of an engine."""
     _check(request)
+    earlier = None if request.results is None else begun(request.results, resumes=request.resumes)
+    scenario = request.scenario
+    if earlier is not None and scenario.now is None:
+        scenario = replace(scenario, now=earlier.begins)
     with feedback.timings.phase("load"), feedback.working("reading the scenario"):
-        inputs = read_inputs(request.scenario, feedback)
+        inputs = read_inputs(scenario, feedback)
         stagings = tuple(staging_of(inputs, each, feedback) for each in request.policies)
     first = inputs.scenario.seed
     runs = Runs(stagings, tuple(range(first, first + request.futures)), inputs.ending, inputs.now)
+    run = None if request.results is None else _kept(request, request.results, earlier, inputs, runs)
     with feedback.timings.phase("simulate"), feedback.simulating(len(runs) * inputs.ending.duration) as tick:
-        found = make_all(runs, processes or cores(), tick)
+        told = RunFeedback(tick, inputs.ending.duration, lambda sentence: feedback.warn([sentence]))
+        found: list[Future] = make_all(runs, request.engine, told, Future, run)
     return _result(
         inputs, runs, [found[begin : begin + len(runs.seeds)] for begin in range(0, len(runs), len(runs.seeds))]
     )
+
+
+def _kept(request: ComparisonRequest, directory: str, earlier: KeptRun | None, inputs: Inputs, runs: Runs) -> Run:
+    """The run in the directory of results."""
+    policies = [each.policy for each in runs.stagings]
+    run = KeptRun(
+        begins=format_time(inputs.now),
+        seconds=inputs.ending.duration / SECOND,
+        until_stable=inputs.ending.when_stable,
+        policies=tuple(policies),
+        seeds=runs.seeds,
+        inputs=tuple(input_digests((*request.scenario.paths, *request.policies, *inputs.folder.read))),
+        restow_version=restow.__version__,
+    )
+    names = [{"policy": policy, "seed": seed} for policy in policies for seed in runs.seeds]
+    return keep(directory, run, earlier, names)
 
 
 def _check(request: ComparisonRequest) -> None:

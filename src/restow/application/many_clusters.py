@@ -20,7 +20,8 @@ from restow.application.files import NamedText, file_bytes, file_name, prepare_d
 from restow.application.named_clusters import INDEX, ClusterNames, NamedCluster, file_name_of, named_clusters
 from restow.application.planning import PlanRequest, make, rendered
 from restow.application.policies import read_policy_file, read_scheduler_config
-from restow.engines.local import Tick, cores, make_all
+from restow.engines.registry import RunFeedback, in_processes, make_all
+from restow.engines.work import Tick
 from restow.errors import ClientError, InputError
 from restow.kube.timestamps import format_time
 from restow.reporting.clusters_result import ClusterRow, ClustersMetadata, ClustersPlan, cluster_row
@@ -89,7 +90,7 @@ def plan_many(request: ManyClustersRequest, feedback: Feedback, processes: int |
     pages = None if request.pages is None else prepare_directory(request.pages, "--pages")
     work = _Plans(clusters, plan, pages is not None)
     with feedback.timings.phase("plan"), feedback.working(f"planning {len(clusters)} clusters"):
-        found: list[_Planned] = make_all(work, processes or cores(), lambda _: None)
+        found: list[_Planned] = make_all(work, in_processes(processes), RunFeedback())
     name = "" if plan.policy is None else file_name(plan.policy)
     metadata = ClustersMetadata(name or "bundled policy", str(plan.now), restow.__version__)
     if pages is None:

@@ -191,10 +191,11 @@ def named_in_errors(name: str) -> Iterator[None]:
 def recorded_inputs(paths: Sequence[str], policy: str | None, folder: Folder) -> SimulationInputs:
     """Return what a run that has begun was made of: what ``-f`` names, the policy's file, what the scenario names."""
     named = [*paths, *([] if policy is None else [policy]), *folder.read]
-    return SimulationInputs(tuple(paths), policy, tuple(_files(named)))
+    return SimulationInputs(tuple(paths), policy, tuple(input_digests(named)))
 
 
-def _files(paths: Iterable[str]) -> Iterator[InputFile]:
+def input_digests(paths: Iterable[str]) -> Iterator[InputFile]:
+    """Yield each file that paths name, once, with its digest; no digest of what can be read only once."""
     for path in dict.fromkeys(name for each in paths for name in input_files([each])):
         yield InputFile(path, _digest(path))
 

@@ -14,7 +14,8 @@ from restow.application.files import check_target, prepare_directory, write_file
 from restow.application.named_clusters import ClusterNames, NamedCluster, file_name_of, named_clusters
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_series import KIND as USAGE
-from restow.engines.local import Tick, cores, make_all
+from restow.engines.registry import RunFeedback, in_processes, make_all
+from restow.engines.work import Tick
 from restow.errors import ClientError, InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
@@ -177,5 +178,5 @@ def save_many(
     taken: set[str] = set()
     files = [str(place / f"{file_name_of(each.name, taken)}{_PACKED_JSON}") for each in clusters]
     with feedback.working(f"saving {len(clusters)} clusters"):
-        found: list[SavedSnapshot] = make_all(_Saving(clusters, files), processes or cores(), lambda _: None)
+        found: list[SavedSnapshot] = make_all(_Saving(clusters, files), in_processes(processes), RunFeedback())
     return found

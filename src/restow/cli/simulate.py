@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+import signal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from cyclopts import App, Group, Parameter
 
@@ -12,6 +14,7 @@ from restow.cli.terminal import Terminal, timed, write_pieces, write_result
 from restow.errors import InputError
 
 if TYPE_CHECKING:
+    from restow.application.comparing import ComparisonRequest
     from restow.application.simulating import ScenarioRequest
 
 #: The exit status of a run that is not as expected.
@@ -26,6 +29,9 @@ _SIMULATE = """Examples:
   restow simulate -f scenario.yaml -o html > run.html
   restow simulate -f scenario.yaml -o json | jq .summary
   restow simulate -f scenario.yaml --compare today.yaml proposed.yaml
+  restow simulate -f scenario.yaml --compare today.yaml proposed.yaml \
+    --seeds 1000 --results run --engine kubernetes --workers 200 \
+    --engine-config cluster.yaml
   restow simulate --replay run.json --at 3h > then.json
   restow simulate check -f scenario.yaml
 """
@@ -65,6 +71,14 @@ _COMPARE = (
     "Compare two policies or more: run each in the same futures, on all cores, and say which is better in what. The first "
     "is the one that the others are held against."
 )
+_ENGINE = (
+    "Where the futures of --compare run: local, processes of this machine; kubernetes, a Job in a cluster; dask or ray, which "
+    "are installed separately; or an engine of an installed package. The results are the same. Default: local."
+)
+_WORKERS = "How many futures run at a time. Default: one for each core; 10 pods with --engine kubernetes."
+_ENGINE_CONFIG = "YAML or JSON with what an engine has to know, such as the image of the pods, or - for standard input."
+_RESULTS = "Directory that gets the results of --compare as they come, a line of JSON for each future."
+_RESUME = "Go on with the run in the directory of --results, if there is one: only futures that are missing run."
 _SEEDS = "How many futures there are for --compare: seeds from --seed on. Default: 20."
 _REPLAY = (
     "Write the cluster as it was at a moment of a run, as a dump for -f of restow plan, explain and simulate. RESULT is "
@@ -82,6 +96,11 @@ _Compare = Annotated[
     list[str] | None, Parameter(name="--compare", metavar="FILE FILE...", consume_multiple=True, help=_COMPARE)
 ]
 _Seeds = Annotated[int | None, Parameter(metavar="N", help=_SEEDS)]
+_Engine = Annotated[str | None, Parameter(metavar="NAME", help=_ENGINE)]
+_Workers = Annotated[int | None, Parameter(metavar="N", help=_WORKERS)]
+_EngineConfig = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_ENGINE_CONFIG)]
+_Results = Annotated[str | None, PATHS, Parameter(metavar="DIRECTORY", help=_RESULTS)]
+_Resume = Annotated[bool | None, Parameter(negative=(), help=_RESUME)]
 _Replay = Annotated[str | None, PATHS, Parameter(metavar="RESULT", help=_REPLAY)]
 _At = Annotated[int | None, time_span(Group.create_default_parameters(), _AT, duration)]
 _Form = Annotated[
@@ -101,6 +120,11 @@ def simulate(
     seed: _Seed = None,
     compare: _Compare = None,
     seeds: _Seeds = None,
+    engine: _Engine = None,
+    workers: _Workers = None,
+    engine_config: _EngineConfig = None,
+    results: _Results = None,
+    resume: _Resume = None,
     replay: _Replay = None,
     at: _At = None,
     output: _Form = "table",
@@ -109,13 +133,21 @@ def simulate(
     """Simulate a cluster, its controllers and a policy in virtual time, and show the results.
 
     A scenario says what there is at the start, what happens when, and what is expected; a dump of a cluster is enough to
-    see what a policy does to it. Nothing outside is read or changed, and the same input with the same seed has the same
-    result. Exit status: 3 if an expectation fails.
+    see what a policy does to it. But for --engine, nothing outside is read or changed. The same input with the same seed
+    has the same result. Exit status: 3 if an expectation fails.
     """
     from restow.application.simulating import ScenarioRequest
 
+    of_comparisons = {
+        "--seeds": seeds,
+        "--engine": engine,
+        "--workers": workers,
+        "--engine-config": engine_config,
+        "--results": results,
+        "--resume": resume,
+    }
     if replay is not None:
-        others = [filename, policy_config_file, for_, until, now, seed, compare, seeds]
+        others = [filename, policy_config_file, for_, until, now, seed, compare, *of_comparisons.values()]
         is_alone = all(each is None for each in others) and output == "table"
         _refuse(not is_alone, "--replay makes the run of RESULT again; leave everything but --at out")
         return _replay(replay, at, verbose)
@@ -123,8 +155,11 @@ def simulate(
     scenario = ScenarioRequest(tuple(filename or ()), for_, until == "stable", now, seed)
     if compare is not None:
         _refuse(policy_config_file is not None, "--compare names the policies; leave --policy-config-file out")
-        return _compare(scenario, compare, seeds, output, verbose)
-    _refuse(seeds is not None, "--seeds goes with --compare; one run has --seed")
+        _refuse(bool(resume) and results is None, "--resume goes with --results: --results run --resume")
+        request = _comparison(scenario, compare, seeds, results, resumes=bool(resume))
+        return _compare(request, _Where(engine or "local", workers, engine_config), output, verbose)
+    odd = next((option for option, given in of_comparisons.items() if given is not None), "")
+    _refuse(bool(odd), f"{odd} goes with --compare{'; one run has --seed' * (odd == '--seeds')}")
     return _simulate(scenario, policy_config_file, output, verbose)
 
 
@@ -161,13 +196,35 @@ def _replay(result: str, at: int | None, verbose: int) -> int:
     return 0
 
 
-def _compare(scenario: ScenarioRequest, policies: list[str], seeds: int | None, output: str, verbose: int) -> int:
-    from restow.application.comparing import FUTURES, ComparisonRequest, compare
+class _Where(NamedTuple):
+    """Where futures run, as it is written."""
+
+    engine: str
+    workers: int | None
+    config: str | None
+
+
+def _comparison(
+    scenario: ScenarioRequest, policies: list[str], seeds: int | None, results: str | None, *, resumes: bool
+) -> ComparisonRequest:
+    from restow.application.comparing import FUTURES, ComparisonRequest
+
+    futures = FUTURES if seeds is None else seeds
+    return ComparisonRequest(scenario, tuple(policies), futures, results=results, resumes=resumes)
+
+
+def _compare(request: ComparisonRequest, where: _Where, output: str, verbose: int) -> int:
+    from restow.application.comparing import compare
+    from restow.application.engines import read_engine
     from restow.reporting.comparison_table import print_comparison
 
     feedback = Terminal()
-    request = ComparisonRequest(scenario, tuple(policies), FUTURES if seeds is None else seeds)
-    write_result(compare(request, feedback), output, print_comparison, "restow.reporting.html.comparison")
+    engine = read_engine(where.engine, where.workers, where.config)
+    if where.engine != "local":
+        # What runs elsewhere does not end with this process: it has to be taken away.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    found = compare(replace(request, engine=engine), feedback)
+    write_result(found, output, print_comparison, "restow.reporting.html.comparison")
     feedback.warn_of_timings(verbose)
     return 0
 
@@ -197,3 +254,21 @@ def check(*, filename: Scenarios = None, output: TableOrJson = "table", verbose:
         found = check_scenarios(filename or [])
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
     return file_findings.exit_status(found)
+
+
+_Parcel = Annotated[str, PATHS, Parameter(metavar="DIRECTORY", help="Directory with the files of the parcel.")]
+_Digest = Annotated[str, Parameter(metavar="HEX", help="Digest of the parcel.")]
+_ForVersion = Annotated[str, Parameter(metavar="VERSION", help="Version of restow that has made the Job.")]
+_Message = Annotated[str, PATHS, Parameter(metavar="FILE", help="File for the termination message.")]
+
+
+@app.command(show=False, help_epilogue="")
+def index(*, parcel: _Parcel, sha256: _Digest, for_version: _ForVersion, output: _Message) -> int:
+    """Run the futures of one index of a Job, for the pods of --engine kubernetes.
+
+    Which index it is says the variable JOB_COMPLETION_INDEX.
+    """
+    from restow.application.engines import make_index_of_job
+
+    make_index_of_job(parcel, sha256, for_version, output)
+    return 0

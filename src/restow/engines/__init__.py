@@ -1,1 +1,1 @@
-"""Where many pieces of work are made."""
+"""Where many pieces of work are done: processes of this machine, a Kubernetes cluster, Dask or Ray."""

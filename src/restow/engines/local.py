@@ -1,8 +1,7 @@
 """Many pieces of work on as many processes as there are cores: each process gets one piece after the other.
 
-Each process is given the whole work once, and then the number of one piece after the other. Results are ordered by number, so
-how many processes there are makes no difference to them. A process ends with its parent, however that one ends.
-Processes and their parent share nothing but pipes, so nothing has to be cleared away.
+Each process is given the whole work once, and then the number of one piece after the other. A process ends with its parent,
+however that one ends. Processes and their parent share nothing but pipes, so nothing has to be cleared away.
 """
 
 from __future__ import annotations
@@ -13,27 +12,23 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from restow.engines.work import EngineTask, ResultListener, Work, outcome
 
 #: New objects after which garbage is collected. Python's own 700 cost a fifth of a simulation.
 _GARBAGE: Final = 100_000
-#: Says how much of a piece of work is done, in any unit.
-Tick = Callable[[int], None]
 
 
-class Work(Protocol):
-    """Pieces of work that do not depend on each other; it is pickled, and so are the results."""
-
-    def __len__(self) -> int:
-        """How many pieces there are."""
-
-    def make(self, number: int, tick: Tick) -> Any:
-        """Do one piece; an error ends all of them."""
+class LocalArgs(Struct, frozen=True, rename="camel"):
+    """Nothing: how many processes there are is ``--workers``."""
 
 
 class _Progress(NamedTuple):
@@ -43,7 +38,7 @@ class _Progress(NamedTuple):
 
 class _Ended(NamedTuple):
     number: int
-    #: What came of it, or the error, which the parent raises.
+    #: The result, or the error, which the parent raises.
     result: Any
 
 
@@ -58,15 +53,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def make_all(work: Work, processes: int, tick: Tick) -> list[Any]:
-    """Return the results of all pieces, in order; ``tick`` gets how much of all of them is done.
+def make_in_processes(_args: LocalArgs, task: EngineTask, listener: ResultListener) -> None:
+    """Make the pieces of a task on as many processes as there are cores, or as it says.
 
     Raises the first error of a piece, OSError where a process is killed.
     """
-    workers = _start(min(processes, len(work)))
+    workers = _start(min(task.workers or cores(), len(task.numbers)))
     try:
-        _hand_out(pickle.dumps(work), workers)
-        return _gathered(len(work), list(workers), tick)
+        _hand_out(pickle.dumps(task.work), workers)
+        _follow(task, list(workers), listener)
     finally:
         for process in workers.values():
             process.kill()
@@ -121,29 +116,27 @@ def _give(pipe: Connection, number: int) -> None:
         pipe.send_bytes(pickle.dumps(number))
 
 
-def _gathered(count: int, pipes: list[Connection], tick: Tick) -> list[Any]:
+def _follow(task: EngineTask, pipes: list[Connection], listener: ResultListener) -> None:
     """Give each idle process the next piece until all are done."""
-    waiting = iter(range(count))
-    found: dict[int, Any] = {}
-    over = [0] * count
+    waiting = iter(task.numbers)
     for pipe in pipes:
         _give(pipe, next(waiting))
-    while len(found) < count:
+    left = len(task.numbers)
+    while left:
         ready = wait(pipes)
         for pipe in (each for each in pipes if each in ready):
             with _ended_in_words():
                 told = pipe.recv()
             if isinstance(told, _Progress):
-                over[told.number] = told.done
-                tick(sum(over))
+                listener.progressed(told.number, told.done)
                 continue
             if isinstance(told.result, Exception):
                 raise told.result
-            found[told.number] = told.result
+            listener.finished(told.number, told.result)
+            left -= 1
             following = next(waiting, None)
             if following is not None:
                 _give(pipe, following)
-    return [found[number] for number in range(count)]
 
 
 def _work(pipe: Connection) -> None:
@@ -159,11 +152,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _outcome(work: Work, number: int, pipe: Connection) -> Any:
-    """The result, or the error."""
-    try:
-        return work.make(number, lambda done: pipe.send(_Progress(number, done)))
-    except Exception as error:  # noqa: BLE001 - the parent raises it
-        return error
+    return outcome(work, number, lambda done: pipe.send(_Progress(number, done)))
 
 
 def _end_with_parent() -> None:
