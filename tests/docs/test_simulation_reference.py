@@ -6,6 +6,7 @@ from typing import get_args
 
 from docs.fields import fields_of
 from docs.pages import rows, section, text_of
+from restow.application.kept_runs import KeptRun
 from restow.reporting.comparison_result import Comparison
 from restow.reporting.simulation_document import SimulationResult
 from restow.simulating.scenarios.recording import Landing
@@ -19,6 +20,11 @@ def test_every_field_of_the_result_has_a_row_and_no_row_is_of_another() -> None:
 
 def test_every_field_of_a_comparison_has_a_row_and_no_row_is_of_another() -> None:
     assert set(rows(section(PAGE, "## Comparison"))) == set(fields_of(Comparison))
+
+
+def test_every_field_of_a_run_with_results_has_a_row_and_no_row_is_of_another() -> None:
+    names = [*fields_of(KeptRun), "number", "policy"]
+    assert set(rows(section(PAGE, "## Results in a directory"))) == set(names)
 
 
 def test_every_result_of_an_eviction_has_a_row() -> None:

@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from e2e.binaries import binaries, tool
 from e2e.browser import Page, a_page, browser
+from e2e.compared_runs import ended, started
 from e2e.control_plane import ControlPlane
 from restow.operator.resource import NAMESPACE
 
@@ -76,3 +77,11 @@ def namespace(plane: ControlPlane) -> Iterator[str]:
     name = plane.namespace(f"test-{next(_COUNTER)}")
     yield name
     plane.clear(name)
+
+
+@pytest.fixture(scope="session")
+def expected() -> str:
+    """What a comparison comes to whose futures run in processes of this machine."""
+    status, out, err = ended(started())
+    assert (status, err) == (0, "")
+    return out
