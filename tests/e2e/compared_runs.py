@@ -30,10 +30,10 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 _PATIENCE = 900
 
 
-def started(*arguments: str) -> subprocess.Popen[str]:
-    """A comparison that runs."""
+def started(*arguments: str, **more: str) -> subprocess.Popen[str]:
+    """A comparison that runs, with more in its environment."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*_RESTOW, *_COMPARE, *arguments], env=ENVIRONMENT, text=True, **pipes)
+    return subprocess.Popen([*_RESTOW, *_COMPARE, *arguments], env=ENVIRONMENT | more, text=True, **pipes)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:

@@ -92,7 +92,8 @@ def test_a_command_on_dask_that_is_killed_is_taken_up(dask, expected, tmp_path):
 
 def test_a_dask_cluster_that_is_not_there_is_named(tmp_path):
     address = f"tcp://{HOST}:{free_ports(1)[0]}"
-    status, out, err = ended(started(*options(tmp_path, "dask", address)))
+    soon = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
+    status, out, err = ended(started(*options(tmp_path, "dask", address), **soon))
     assert (status, out) == (1, "")
     assert f"the Dask cluster at {address}: " in err
 
