@@ -28,6 +28,8 @@ from restow.optimizing.skews import SkewCounts
 _Obstacle: TypeAlias = int | tuple[Literal["skew"], int]
 #: Moves that a unit has at most.
 _LARGEST_GROUP = 8
+#: Processes of a skew rule that are tried as members of a unit.
+_OF_A_RULE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,10 @@ def _touching(replay: _Replay, processes: set[int], made: Iterable[tuple[int, ..
 
 def _group(replay: _Replay, left: set[int], least: Integers, hopeless: set[int]) -> tuple[int, ...]:
     """Make a few moves that are worth it together; none if no group is found. A start that leads to none is hopeless."""
-    at: defaultdict[int, list[int]] = defaultdict(list)
+    at: defaultdict[_Obstacle, list[int]] = defaultdict(list)
     for process in sorted(left):
-        for machine in replay.both(process):
-            at[machine].append(process)
+        for thing in replay.touched(process):
+            at[thing].append(process)
     for first in sorted(left - hopeless):
         group = _grown(replay, first, at, least) if replay.fits(first) else ()
         if group:
@@ -125,12 +127,12 @@ def _group(replay: _Replay, left: set[int], least: Integers, hopeless: set[int])
     return ()
 
 
-def _grown(replay: _Replay, first: int, at: Mapping[int, Sequence[int]], least: Integers) -> tuple[int, ...]:
-    """Make a move, and then the best that shares a machine with those made, until they are worth it; or none of them."""
+def _grown(replay: _Replay, first: int, at: Mapping[_Obstacle, Sequence[int]], least: Integers) -> tuple[int, ...]:
+    """Make a move, and then the best of those that it may make way for, until they are worth it; or none of them."""
     group, short = [first], int(least[first]) - replay.gain(first)
     replay.make(first)
     while short > 0:
-        near = {process for each in group for machine in replay.both(each) for process in at[machine]}
+        near = {process for each in group for thing in replay.touched(each) for process in _some(at, thing)}
         able = [process for process in sorted(near.difference(group)) if replay.fits(process)]
         if not able or len(group) == _LARGEST_GROUP:
             for process in reversed(group):
@@ -142,6 +144,11 @@ def _grown(replay: _Replay, first: int, at: Mapping[int, Sequence[int]], least: 
         replay.make(able[best])
         group.append(able[best])
     return tuple(group)
+
+
+def _some(at: Mapping[_Obstacle, Sequence[int]], thing: _Obstacle) -> Sequence[int]:
+    """The processes that share a machine, or the first of those that share a skew rule: many may have one of these."""
+    return at[thing] if isinstance(thing, int) else at[thing][:_OF_A_RULE]
 
 
 class _Replay:

@@ -16,11 +16,11 @@ from restow.descheduling.rebalancing.model import PlanningModel
 from restow.kube.timestamps import SECOND
 from restow.optimizing.bounds import lower_bound
 from restow.optimizing.compiled import library
-from restow.optimizing.evaluation import evaluate
+from restow.optimizing.evaluation import evaluate, violations
 from restow.optimizing.exact import optimum
 from restow.optimizing.making_way import make_way
 from restow.optimizing.ordering import order, units
-from restow.optimizing.problem import Indices, Moves, Objective, ReassignmentProblem
+from restow.optimizing.problem import Indices, MoveLimits, Moves, Objective, ReassignmentProblem
 from restow.optimizing.repairing import repaired
 from restow.optimizing.search import search
 
@@ -99,7 +99,7 @@ def find(model: PlanningModel, goal: Goal, args: Any, begin: Begin = FIRST) -> F
     seconds = _seconds(args)
     searched = _with_moves(model, guided, least)
     at = make_way(searched, len(model.pods) - 1) if goal.for_waiting else _repaired(searched, begin)
-    place = _searched(searched, seconds, at, begin.plans)
+    place = _orderable(searched, _searched(searched, seconds, at, begin.plans), seconds, begin.plans)
     place, proven = _compared(_with_moves(model, combined(objective, guard), least), place, seconds)
     return Found(model, objective, place, least, proven=proven)
 
@@ -119,6 +119,24 @@ def _possible(problem: ReassignmentProblem, place: Indices) -> Indices:
     possible = place.copy()
     possible[blocked] = problem.start[blocked]
     return possible
+
+
+def _orderable(problem: ReassignmentProblem, place: Indices, seconds: float | None, plans: int) -> Indices:
+    """The answer of a search, or a better one without the processes whose moves wait for one another.
+
+    What is left of the first without these may be worse than a smaller plan, so a shorter search begins there.
+    """
+    blocked = list(order(problem, place).blocked)
+    rest = _possible(problem, place)
+    if not blocked or violations(problem, rest):
+        return place
+    group_of, most = problem.limits.group_of.copy(), problem.limits.most
+    group_of[blocked] = len(most)
+    frozen = replace(problem, limits=MoveLimits(group_of, np.append(most, np.int32(0))))
+    steps = _steps(problem.processes, _GOING_ON) if seconds is None else None
+    again = search(frozen, seed=1 + plans, steps=steps, seconds=seconds and seconds / _GOING_ON, begin=rest).place
+    cost, other = (evaluate(problem, _possible(problem, each)).cost for each in (place, again))
+    return again if other < cost else place
 
 
 def _seconds(args: Any) -> float | None:
