@@ -36,6 +36,7 @@ PARTS = {
     "loops": Part("bench.simulated_loops", "the known loops, simulated in both placements; writes their pages"),
     "live": Part("bench.live.command", "restow and the Go programs on a real control plane", _E2E),
     "simulate": Part("bench.simulations", "time to simulate days of clusters of several sizes"),
+    "engines": Part("bench.engines", "what simulating on processes, Kubernetes, Dask or Ray costs", _E2E),
     "simulators": Part("bench.simulators", "time to simulate, beside CloudSim Plus; needs Java 17 and Maven"),
 }
 

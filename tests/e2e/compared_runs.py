@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from e2e.engine_clusters import ENVIRONMENT
+from e2e.waiting import wait_until
+
 _RESTOW = (sys.executable, "-c", "from restow.cli.main import main; main()")
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Futures of each policy: 20, and more policies, where somebody asks for it.
@@ -25,8 +28,6 @@ _COMPARE = (
 )
 #: How many futures there are in all.
 FUTURES = _SEEDS * len(_POLICIES)
-#: Workers elsewhere find the same restow.
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 _PATIENCE = 900
 
 
@@ -44,8 +45,6 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def killed_with_results(process: subprocess.Popen[str], results: Path) -> None:
     """Kill it as soon as the directory has the result of a future."""
-    from e2e.waiting import wait_until
-
     wait_until("there are results", lambda: lines(results), 120)
     process.kill()
     process.communicate()

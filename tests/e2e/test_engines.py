@@ -12,6 +12,8 @@ import yaml
 from docs.pages import ROOT, files
 from e2e.compared_runs import FUTURES, ended, killed_with_results, lines, started
 from e2e.control_plane import ControlPlane
+from e2e.engine_clusters import options
+from e2e.fake_nodes import PROCESSES
 from e2e.job_kubelet import JobKubelet
 from e2e.rest import name_of
 from e2e.waiting import wait_until
@@ -46,17 +48,17 @@ def engine(plane: ControlPlane, kubelet: JobKubelet, namespace: str, tmp_path: P
             "subjects": [{"kind": "ServiceAccount", "name": "simulating", "namespace": namespace}],
         }
     )
-    config = {
-        "image": "registry.example.com/restow:0.1.0",
-        "namespace": namespace,
-        "kubeconfig": str(plane.kubeconfig_for(token, namespace)),
-        "cpu": "100m",
-        "memory": "128Mi",
-        "nodeSelector": {"test/processes": ""},
-    }
-    file = tmp_path / "engine.yaml"
-    file.write_text(yaml.safe_dump(config))
-    return ("--engine", "kubernetes", "--engine-config", str(file), "--workers", "2")
+    chosen = options(
+        tmp_path,
+        "kubernetes",
+        image="registry.example.com/restow:0.1.0",
+        namespace=namespace,
+        kubeconfig=str(plane.kubeconfig_for(token, namespace)),
+        cpu="100m",
+        memory="128Mi",
+        nodeSelector={PROCESSES: ""},
+    )
+    return (*chosen, "--workers", "2")
 
 
 def left_over(plane: ControlPlane, namespace: str) -> list[str]:

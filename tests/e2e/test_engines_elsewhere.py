@@ -6,76 +6,34 @@ Ray is large and is not installed with the others: ``pip install ray`` has its t
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from e2e.child import Child
-from e2e.compared_runs import ENVIRONMENT, FUTURES, ended, killed_with_results, lines, started
+from e2e.compared_runs import FUTURES, ended, killed_with_results, lines, started
+from e2e.engine_clusters import dask_cluster, options, ray_cluster
 from e2e.ports import HOST, free_ports
 from e2e.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
-
-_PROGRAMS = Path(sys.executable).parent
 
 
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[tuple[str, list[Child]]]:
     """The address of a scheduler, and its two workers."""
     pytest.importorskip("distributed")
-    address = f"tcp://{HOST}:{free_ports(1)[0]}"
-    program = str(_PROGRAMS / "dask")
-    scheduler = Child(
-        [program, "scheduler", "--host", address, "--no-dashboard"],
-        tmp_path / "scheduler.log",
-        environment=ENVIRONMENT,
-    )
-    workers = [
-        Child(
-            [
-                program,
-                "worker",
-                address,
-                "--nthreads",
-                "2",
-                "--no-dashboard",
-                "--no-nanny",
-                "--local-directory",
-                str(tmp_path / str(number)),
-            ],
-            tmp_path / f"worker-{number}.log",
-            environment=ENVIRONMENT,
-        )
-        for number in range(2)
-    ]
-    try:
-        scheduler.start()
-        for each in workers:
-            each.start()
-        for each in workers:
-            wait_until("the worker is registered", lambda log=each.log: "Registered to" in log.read_text(), 60)
-        yield address, workers
-    finally:
-        for each in (*workers, scheduler):
-            each.kill()
-
-
-def options(tmp_path: Path, engine: str, address: str) -> tuple[str, ...]:
-    file = tmp_path / "engine.yaml"
-    file.write_text(f"address: {address}\n")
-    return ("--engine", engine, "--engine-config", str(file))
+    with dask_cluster(tmp_path / "dask", 2) as cluster:
+        yield cluster
 
 
 def test_dask_comes_to_the_same_bytes_though_a_worker_is_killed(dask, expected, tmp_path):
     address, workers = dask
     results = tmp_path / "results"
-    process = started(*options(tmp_path, "dask", address), "--results", str(results))
+    process = started(*options(tmp_path, "dask", address=address), "--results", str(results))
     wait_until("there are results", lambda: lines(results), 60)
     workers[0].kill()
     assert ended(process) == (0, expected, "")
@@ -85,7 +43,7 @@ def test_dask_comes_to_the_same_bytes_though_a_worker_is_killed(dask, expected, 
 def test_a_command_on_dask_that_is_killed_is_taken_up(dask, expected, tmp_path):
     address, _ = dask
     results = tmp_path / "results"
-    kept = (*options(tmp_path, "dask", address), "--results", str(results))
+    kept = (*options(tmp_path, "dask", address=address), "--results", str(results))
     killed_with_results(started(*kept), results)
     assert ended(started(*kept, "--resume")) == (0, expected, "")
 
@@ -93,34 +51,19 @@ def test_a_command_on_dask_that_is_killed_is_taken_up(dask, expected, tmp_path):
 def test_a_dask_cluster_that_is_not_there_is_named(tmp_path):
     address = f"tcp://{HOST}:{free_ports(1)[0]}"
     soon = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
-    status, out, err = ended(started(*options(tmp_path, "dask", address), **soon))
+    status, out, err = ended(started(*options(tmp_path, "dask", address=address), **soon))
     assert (status, out) == (1, "")
     assert f"the Dask cluster at {address}: " in err
 
 
 def test_ray_comes_to_the_same_bytes_though_a_worker_is_killed(expected, tmp_path):
     pytest.importorskip("ray")
-    ray, address = str(_PROGRAMS / "ray"), f"{HOST}:{free_ports(1)[0]}"
-    port = address.rpartition(":")[2]
-    start = [
-        ray,
-        "start",
-        "--head",
-        "--num-cpus=2",
-        f"--port={port}",
-        "--include-dashboard=false",
-        "--disable-usage-stats",
-    ]
-    subprocess.run(start, env=ENVIRONMENT, check=True, capture_output=True, timeout=120)
-    try:
-        results = tmp_path / "results"
-        process = started(*options(tmp_path, "ray", address), "--results", str(results))
+    results = tmp_path / "results"
+    with ray_cluster(2) as address:
+        process = started(*options(tmp_path, "ray", address=address), "--results", str(results))
         wait_until("there are results", lambda: lines(results), 120)
         found = subprocess.run(["pgrep", "-f", "ray::make_piece"], capture_output=True, text=True, check=False)
         for pid in found.stdout.split()[:1]:
             os.kill(int(pid), signal.SIGKILL)
         status, out, _ = ended(process)
         assert (status, out) == (0, expected)
-    finally:
-        subprocess.run([ray, "stop", "--force"], check=False, capture_output=True, timeout=60)
-        shutil.rmtree("/tmp/ray", ignore_errors=True)
