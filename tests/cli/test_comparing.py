@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from builders.engines import here
 from builders.policies import a_config, a_policy, a_profile, as_yaml
 from cli.conftest import spawned
 from cli.test_process import all_of
@@ -25,6 +26,13 @@ def compared(cluster, restow, tmp_path):  # noqa: F811
     """Compares a policy with one that does nothing."""
     (tmp_path / "idle.yaml").write_bytes(as_yaml(a_policy(a_profile(a_config("DefaultEvictor")))))
     return lambda *arguments: restow("simulate", *ARGUMENTS, *COMPARE, *arguments)
+
+
+@pytest.fixture
+def serially():
+    """Options by which all runs are made in this process, one after the other."""
+    with here() as options:
+        yield options
 
 
 @pytest.fixture
@@ -128,9 +136,9 @@ def test_a_process_that_is_ended_ends_the_comparison(compared, monkeypatch):
     assert "a process of this command was ended by the system" in ran.err
 
 
-def test_a_run_that_was_stopped_goes_on_where_it_was(compared, restow, tmp_path):
+def test_a_run_that_was_stopped_goes_on_where_it_was(compared, restow, tmp_path, serially):
     """A line that was not written to its end is made again, and one that is there twice counts once."""
-    whole = compared("--seeds", "3", "-o", "json", "--results", "kept")
+    whole = compared("--seeds", "3", "-o", "json", "--results", "kept", *serially)
     futures = tmp_path / "kept/futures.jsonl"
     lines = futures.read_bytes().splitlines(keepends=True)
     assert sorted(json.loads(each)["number"] for each in lines) == list(range(6))
@@ -139,27 +147,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(compared, restow, tmp_path)
     }
     futures.write_bytes(lines[0] + lines[2] + lines[0] + lines[3][:40])
     # The begin is that of the first command, whatever the time is now.
-    again = restow(
-        "simulate",
-        "-f",
-        "drained.yaml",
-        "--for",
-        "15m",
-        *COMPARE,
-        "--seeds",
-        "3",
-        "-o",
-        "json",
-        "--results",
-        "kept",
-        "--resume",
-    )
+    resumed = ("--seeds", "3", "-o", "json", "--results", "kept", "--resume", *serially)
+    again = restow("simulate", "-f", "drained.yaml", "--for", "15m", *COMPARE, *resumed)
     assert again == whole
     assert sorted(futures.read_bytes().splitlines()) == sorted(each.rstrip() for each in lines)
 
 
-def test_results_that_are_all_there_are_not_made_again(compared, monkeypatch):
-    whole = compared("--seeds", "2", "-o", "json", "--results", "kept")
+def test_results_that_are_all_there_are_not_made_again(compared, serially, monkeypatch):
+    whole = compared("--seeds", "2", "-o", "json", "--results", "kept", *serially)
 
     def no_process(_count):
         raise AssertionError
@@ -168,23 +163,29 @@ def test_results_that_are_all_there_are_not_made_again(compared, monkeypatch):
     assert compared("--seeds", "2", "-o", "json", "--results", "kept", "--resume") == whole
 
 
+@pytest.fixture
+def kept(compared, serially):
+    """Compares again, where there are results."""
+    compared("--seeds", "1", "--results", "kept", *serially)
+    return compared
+
+
 @pytest.mark.parametrize(
     ("change", "options", "sentence"),
     [
-        ({}, (), "--results kept: has results already; add --resume to go on"),
-        ({}, ("--resume", "--seeds", "2"), "the seeds (--seed, --seeds) was 7 when this run began and is 7, 8 now"),
-        ({"idle.yaml": "# new\n"}, ("--resume",), "--results kept: idle.yaml is not as it was when this run began"),
-        ({"kept/run.json": "x"}, ("--resume",), "kept/run.json: is not what restow has written"),
-        ({"kept/futures.jsonl": "{}\n"}, ("--resume",), "kept/futures.jsonl:3: is not what restow has written"),
+        ((), (), "--results kept: has results already; add --resume to go on"),
+        ((), ("--resume", "--seeds", "2"), "the seeds (--seed, --seeds) was 7 when this run began and is 7, 8 now"),
+        (("idle.yaml", "# new\n"), ("--resume",), "--results kept: idle.yaml is not as it was when this run began"),
+        (("kept/run.json", "x"), ("--resume",), "kept/run.json: is not what restow has written"),
+        (("kept/futures.jsonl", "{}\n"), ("--resume",), "kept/futures.jsonl:3: is not what restow has written"),
     ],
     ids=["again", "seeds", "policy", "run", "line"],
 )
-def test_a_run_goes_on_only_as_it_began(compared, tmp_path, change, options, sentence):
-    compared("--seeds", "1", "--results", "kept")
-    for name, more in change.items():
-        file = tmp_path / name
+def test_a_run_goes_on_only_as_it_began(kept, tmp_path, change, options, sentence):
+    if change:
+        file, more = tmp_path / change[0], change[1]
         file.write_text(file.read_text() + more)
-    ran = compared(*(options if "--seeds" in options else (*options, "--seeds", "1")), "--results", "kept")
+    ran = kept(*(options if "--seeds" in options else (*options, "--seeds", "1")), "--results", "kept")
     assert (ran.status, ran.out) == (2, "")
     assert sentence in ran.err
 

@@ -52,6 +52,7 @@ _COMMANDS: Final = (
     "release",
     "generate",
     "simulate",
+    "tune",
     "operator",
 )
 for _name in _COMMANDS:

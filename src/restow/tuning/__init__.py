@@ -1,0 +1,1 @@
+"""Searches the settings of a policy that do best in simulated futures."""

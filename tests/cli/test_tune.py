@@ -1,0 +1,110 @@
+"""``restow tune``: what people see of a search, and what they can do with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from builders.engines import here
+from cli.test_simulate import cluster  # noqa: F401 - a fixture
+
+SPACE = """\
+apiVersion: restow.dev/v1alpha1
+kind: TuningSpace
+settings:
+  - {path: maxNoOfPodsToEvictTotal, from: 1, to: 4}
+  - {path: descheduler.every, choices: [2m, 5m]}
+"""
+OBJECTIVE = ("--objective", "evictions + 10 * cpuSpread")
+SHORT = ("-f", "drained.yaml", "--now", "2026-11-21T00:00:00Z", "--for", "15m", "--policy-config-file", "policy.yaml")
+
+
+@pytest.fixture
+def tuned(cluster, restow, tmp_path):  # noqa: F811
+    """Tunes in this process."""
+    (tmp_path / "space.yaml").write_text(SPACE)
+    with here() as options:
+        yield lambda *arguments: restow("tune", *SHORT, "--space", "space.yaml", *options, *arguments)
+
+
+def test_the_best_policy_is_written_and_can_be_simulated(tuned, restow, tmp_path):
+    ran = tuned(*OBJECTIVE, "--trials", "6", "--seeds", "2", "-o", "json", "--write", "tuned.yaml")
+    assert (ran.status, ran.err) == (0, "")
+    found = json.loads(ran.out)
+    assert [each["number"] for each in found["trials"]] == list(range(6))
+    best = found["trials"][found["front"][0]]
+    assert best["objectives"][0] == min(each["objectives"][0] for each in found["trials"])
+    written = yaml.safe_load((tmp_path / "tuned.yaml").read_text())
+    assert written["maxNoOfPodsToEvictTotal"] == best["values"]["maxNoOfPodsToEvictTotal"]
+    assert (found["metadata"]["seeds"], found["metadata"]["freshSeeds"]) == ([7, 8], [9, 10])
+    assert [each["name"] for each in found["checked"]][:3] == ["base", "base, upstream placement", "never move"]
+    single = restow("simulate", *SHORT[:-1], "tuned.yaml", "--seed", "9", "-o", "json")
+    assert json.loads(single.out)["summary"]["evictions"] >= 0
+
+
+def test_a_trial_has_the_numbers_of_a_simulation_of_its_policy(tuned, restow, tmp_path):
+    """With the values of the policy as it is, and its interval."""
+    policy = yaml.safe_load((tmp_path / "policy.yaml").read_text()) | {"maxNoOfPodsToEvictTotal": 2}
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
+    found = json.loads(tuned("--objective", "pendingPodSeconds", "--trials", "1", "--seeds", "1", "-o", "json").out)
+    (trial,) = found["trials"]
+    assert trial["values"] == {"maxNoOfPodsToEvictTotal": 2, "descheduler.every": "5m"}
+    single = json.loads(restow("simulate", *SHORT, "-o", "json").out)
+    assert trial["objectives"] == [single["summary"]["pendingPodSeconds"]]
+
+
+def test_the_result_is_the_same_wherever_futures_run(tuned, restow):
+    arguments = (*OBJECTIVE, "--trials", "3", "--seeds", "1", "-o", "json")
+    assert tuned(*arguments) == restow("tune", *SHORT, "--space", "space.yaml", *arguments, "--workers", "2")
+
+
+def test_what_people_see(tuned):
+    ran = tuned(*OBJECTIVE, "--objective", "belowSeconds", "--trials", "5", "--seeds", "1")
+    assert (ran.status, ran.err) == (0, "")
+    assert "5 trials in 1 future, 15m each" in ran.out
+    for word in ("SETTING", "maxNoOfPodsToEvictTotal", "never move", "belowSeconds", "IN FRESH FUTURES"):
+        assert word in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "say what to make small: --objective"),
+        (("--objective", "evicted"), 'evicted is no number of a future; did you mean "evictions"?'),
+        ((*OBJECTIVE, "--trials", "0"), "--trials and --seeds must be 1 or more"),
+        ((*OBJECTIVE, "--write", "no/such/folder"), "-o no/such/folder: No such file"),
+    ],
+)
+def test_what_cannot_be_used(tuned, arguments, sentence):
+    ran = tuned(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("{path: profiles.nope.x, choices: [1, 2]}", 'the policy has no item of the name "nope" there'),
+        ("{path: maxNoOfPodsToEvictTotl, choices: [1, 2]}", 'unknown key "maxNoOfPodsToEvictTotl" is ignored; did you mean'),
+        ("{path: maxNoOfPodsToEvictTotal, choices: [many, few]}", "maxNoOfPodsToEvictTotal"),
+        ("{path: a}", "space.yaml:4: settings[0]: needs from and to, or choices"),
+    ],
+    ids=["no item", "no field", "no number", "no values"],
+)
+def test_a_setting_that_the_policy_cannot_have_is_said_before_anything_runs(tuned, tmp_path, setting, sentence):
+    (tmp_path / "space.yaml").write_text(SPACE.partition("  -")[0] + f"  - {setting}\n")
+    ran = tuned(*OBJECTIVE)
+    assert (ran.status, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+def test_without_a_space(restow):
+    ran = restow("tune", *SHORT, *OBJECTIVE)
+    assert (ran.status, ran.out, ran.err) == (
+        2,
+        "",
+        "--space is missing: name the file with the settings that are searched\n",
+    )
