@@ -27,6 +27,7 @@ COMMANDS = [
     "simulate",
     "serve",
     "simulate check",
+    "tune",
 ]
 PAGES = ["", "explain", "policy", *COMMANDS]
 
@@ -70,6 +71,7 @@ def test_every_command_has_examples(restow, page):
                 "pressure",
                 "operator",
                 "simulate",
+                "tune",
                 "help",
                 "version",
                 "completion",

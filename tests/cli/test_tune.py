@@ -88,7 +88,10 @@ def test_what_cannot_be_used(tuned, arguments, sentence):
     ("setting", "sentence"),
     [
         ("{path: profiles.nope.x, choices: [1, 2]}", 'the policy has no item of the name "nope" there'),
-        ("{path: maxNoOfPodsToEvictTotl, choices: [1, 2]}", 'unknown key "maxNoOfPodsToEvictTotl" is ignored; did you mean'),
+        (
+            "{path: maxNoOfPodsToEvictTotl, choices: [1, 2]}",
+            'unknown key "maxNoOfPodsToEvictTotl" is ignored; did you mean',
+        ),
         ("{path: maxNoOfPodsToEvictTotal, choices: [many, few]}", "maxNoOfPodsToEvictTotal"),
         ("{path: a}", "space.yaml:4: settings[0]: needs from and to, or choices"),
     ],

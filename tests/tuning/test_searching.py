@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from restow.tuning.searching import Trial, front_of, search
-from restow.tuning.space import Setting
+from restow.tuning.space import TunableSetting
 
 SETTINGS = (
-    Setting("threshold", tuple(range(10, 91, 5)), is_range=True),
-    Setting("budget", tuple(range(1, 21)), is_range=True),
-    Setting("every", ("1m", "5m", "15m", "1h"), is_range=False),
+    TunableSetting("threshold", tuple(range(10, 91, 5)), is_range=True),
+    TunableSetting("budget", tuple(range(1, 21)), is_range=True),
+    TunableSetting("every", ("1m", "5m", "15m", "1h"), is_range=False),
 )
 _COST_OF = {"1m": 6.0, "5m": 0.0, "15m": 2.0, "1h": 9.0}
 

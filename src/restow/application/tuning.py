@@ -43,7 +43,7 @@ from restow.simulating.scenarios.running import Future
 from restow.tuning.judging import improvement
 from restow.tuning.objectives import TuningObjective, read_objective
 from restow.tuning.searching import SearchResult, Trial, front_of, search
-from restow.tuning.space import INTERVAL, Setting, Value, applied, read_space, value_at
+from restow.tuning.space import INTERVAL, TunableSetting, Value, applied, read_space, value_at
 
 _BUNDLED: Final = "bundled policy"
 _IDLE: Final = NamedText(NEVER, b"apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n")
@@ -110,7 +110,10 @@ def _check(request: TuningRequest) -> None:
 
 
 def _bench_of(
-    request: TuningRequest, settings: Sequence[Setting], objectives: tuple[TuningObjective, ...], feedback: Feedback
+    request: TuningRequest,
+    settings: Sequence[TunableSetting],
+    objectives: tuple[TuningObjective, ...],
+    feedback: Feedback,
 ) -> _Bench:
     inputs = read_inputs(request.scenario, feedback)
     text = bundled_text() if request.policy is None else file_bytes(request.policy)
@@ -128,7 +131,7 @@ def _bench_of(
     return bench
 
 
-def _check_setting(setting: Setting, policy: Mapping[str, Any]) -> None:
+def _check_setting(setting: TunableSetting, policy: Mapping[str, Any]) -> None:
     """Raise InputError for a path that leads nowhere, a field that policies do not have, and a value that they refuse."""
     for value in (setting.values[0], setting.values[-1]):
         text = write_yaml(applied(policy, {setting.path: value})).encode()

@@ -37,7 +37,7 @@ class TuningObjective:
     _formula: ast.expr
 
     def of(self, future: Future, seconds: float) -> float:
-        """Return its value of a future of so many seconds; one that was never quiet counts as quiet at the end."""
+        """Return its value of a future, which is ``seconds`` long; one that was never quiet counts as quiet at the end."""
         return round(_value(self._formula, future, seconds), 6)
 
     def mean(self, futures: Sequence[Future], seconds: float) -> float:

@@ -1,7 +1,7 @@
 """The search itself, which Optuna makes (``restow[tune]``): which values to try next, given those that were tried.
 
 The sampler is TPE, for one objective or several. Trials come in rounds of a fixed size, whose futures run side by side; so
-the same seed tries the same values, wherever and on however many workers the futures run.
+the same seed tries the same values on any engine and any number of workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from restow.errors import InputError
-from restow.tuning.space import Setting, Value
+from restow.tuning.space import TunableSetting, Value
 
 #: Trials that are made side by side.
 ROUND: Final = 5
@@ -44,7 +44,7 @@ class SearchResult:
 
 
 def search(
-    settings: Sequence[Setting],
+    settings: Sequence[TunableSetting],
     base: Mapping[str, Value],
     try_all: TryAll,
     *,
@@ -52,7 +52,7 @@ def search(
     seed: int,
     objectives: int,
 ) -> SearchResult:
-    """Try so many values, those of ``base`` first where the space has them; InputError without the extra."""
+    """Try ``count`` values, those of ``base`` first where the space has them; InputError without the extra."""
     try:
         optuna = import_module("optuna")
     except ImportError as error:
@@ -67,7 +67,7 @@ def search(
 
 
 def _tried(
-    study: Any, distributions: Mapping[str, Any], settings: Sequence[Setting], count: int, try_all: TryAll
+    study: Any, distributions: Mapping[str, Any], settings: Sequence[TunableSetting], count: int, try_all: TryAll
 ) -> Iterator[Trial]:
     for begin in range(0, count, ROUND):
         asked = [study.ask(dict(distributions)) for _ in range(min(ROUND, count - begin))]
@@ -77,8 +77,8 @@ def _tried(
             yield Trial(trial.number, chosen, tuple(objectives))
 
 
-def _distributions(optuna: Any, settings: Sequence[Setting]) -> dict[str, Any]:
-    """Of ranges the place of a value is searched, so that it is a whole number whatever the values are."""
+def _distributions(optuna: Any, settings: Sequence[TunableSetting]) -> dict[str, Any]:
+    """Of ranges the place of a value is searched, so it is a whole number."""
     kinds = optuna.distributions
     return {
         each.path: kinds.IntDistribution(0, len(each.values) - 1)
@@ -88,16 +88,16 @@ def _distributions(optuna: Any, settings: Sequence[Setting]) -> dict[str, Any]:
     }
 
 
-def _sampled(setting: Setting, value: Value) -> Value:
+def _sampled(setting: TunableSetting, value: Value) -> Value:
     return setting.values.index(value) if setting.is_range else value
 
 
-def _value(setting: Setting, sampled: Any) -> Value:
+def _value(setting: TunableSetting, sampled: Any) -> Value:
     value: Value = setting.values[sampled] if setting.is_range else sampled
     return value
 
 
-def _worth(optuna: Any, study: Any, settings: Sequence[Setting]) -> dict[str, float]:
+def _worth(optuna: Any, study: Any, settings: Sequence[TunableSetting]) -> dict[str, float]:
     """Empty where it cannot be said: all trials came to the same, or there are too few."""
     if len(settings) == 1:
         return {settings[0].path: 1.0}

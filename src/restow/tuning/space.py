@@ -26,7 +26,7 @@ _KIND: Final = "TuningSpace"
 _FILE: Final = DocumentKind(f"a {_KIND}", f"apiVersion: {_API_VERSION} and kind: {_KIND}")
 #: The setting that is no part of a policy.
 INTERVAL: Final = "descheduler.every"
-#: Values that a range may have at most; a finer one says nothing that futures could tell.
+#: Values that a range may have at most; futures do not differ between finer ones.
 _MOST: Final = 10_000
 
 Value = int | float | str | bool
@@ -51,7 +51,7 @@ class WrittenSpace(Struct, frozen=True, rename="camel"):
 
 
 @dataclass(slots=True, frozen=True)
-class Setting:
+class TunableSetting:
     """One setting and the values that it may have, in order; there are two or more."""
 
     path: str
@@ -60,7 +60,7 @@ class Setting:
     is_range: bool
 
 
-def read_space(text: bytes, filename: str) -> tuple[Setting, ...]:
+def read_space(text: bytes, filename: str) -> tuple[TunableSetting, ...]:
     """Return the settings of a file; InputError with file, line and field of everything that is wrong with it."""
     document = read_document(text, filename, _FILE)
     decoded = decode(document.data, WrittenSpace, ())
@@ -69,7 +69,7 @@ def read_space(text: bytes, filename: str) -> tuple[Setting, ...]:
         errors += _problems(decoded.value)
     if errors or decoded.value is None:
         raise refusal(document, errors)
-    return tuple(Setting(each.path, _values(each), not each.choices) for each in decoded.value.settings)
+    return tuple(TunableSetting(each.path, _values(each), not each.choices) for each in decoded.value.settings)
 
 
 def _problems(space: WrittenSpace) -> Iterator[Issue]:
