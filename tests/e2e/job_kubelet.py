@@ -5,7 +5,7 @@
 
 A pod has a directory of its own in place of the paths in its command: for its projected ConfigMaps, and for its termination
 message, whose first 4096 bytes go into its status when the command has ended. ``restow`` is this project's. A pod that is
-deleted is killed. Not played: images, init containers, more containers than one, environment but the index of a Job.
+deleted is killed. An image whose name begins with ``missing`` is not there. Not played: images, init containers, more containers than one, environment but the index of a Job.
 """
 
 from __future__ import annotations
@@ -91,6 +91,9 @@ class JobKubelet:
     async def _live(self, api: Api, pod: Object) -> None:
         """Run the command of a pod and write what came of it."""
         writes, started = KubeletWrites(api), pod_statuses.timestamp()
+        if pod["spec"]["containers"][0]["image"].startswith("missing"):
+            await writes.patch_pod(pod, pod_statuses.waiting(pod, "ImagePullBackOff", "no such image"))
+            return
         directory = self._room / name_of(pod)
         await self._mount(api, pod, directory)
         child = self.processes[name_of(pod)] = self._child(pod, directory)

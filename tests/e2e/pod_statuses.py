@@ -37,6 +37,16 @@ def running(pod: Object, address: str, started: str, *, ready: bool, restarts: i
     }
 
 
+def waiting(pod: Object, reason: str, message: str) -> Object:
+    """The status of a pod whose containers cannot start."""
+    state = {"waiting": {"reason": reason, "message": message}}
+    return {
+        "containerStatuses": [
+            _container(each, state, 0) | {"ready": False, "started": False} for each in pod["spec"]["containers"]
+        ]
+    }
+
+
 def not_ready() -> Object:
     """The change of a pod that accepts no more requests because it is about to end."""
     return {"conditions": _readiness(False, "ContainersNotReady")}

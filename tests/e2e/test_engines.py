@@ -134,6 +134,15 @@ def test_ctrl_c_takes_the_job_away(plane, namespace, engine):
     wait_until("nothing is left", lambda: not left_over(plane, namespace), 60)
 
 
+def test_an_image_that_is_not_there_ends_the_command_and_the_job(plane, namespace, engine):
+    file = Path(engine[engine.index("--engine-config") + 1])
+    file.write_text(file.read_text().replace("registry.example.com/", "missing.example.com/"))
+    status, out, err = ended(started(*engine))
+    assert (status, out) == (2, "")
+    assert "cannot start: ImagePullBackOff: no such image" in err
+    wait_until("nothing is left", lambda: not left_over(plane, namespace), 60)
+
+
 def test_a_missing_right_is_named(plane, namespace, engine, tmp_path):
     plane.admin.patch("Role", "simulations", {"rules": []}, namespace)
     status, out, err = ended(started(*engine))

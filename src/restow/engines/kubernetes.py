@@ -127,14 +127,25 @@ def make_on_kubernetes(args: KubernetesArgs, task: EngineTask, listener: ResultL
     in_own_loop(_make(args, task, listener))
 
 
+class _FailedJobError(ClientError):
+    """Pods of a Job have ended by themselves too often."""
+
+
 async def _make(args: KubernetesArgs, task: EngineTask, listener: ResultListener) -> None:
     async with connect(args.kubeconfig, args.context) as api:
         run = _Run(api, args, task, listener)
         try:
             await run.make()
-        except (asyncio.CancelledError, InputError):
+        except _FailedJobError:
+            # Its pods have logs.
+            raise
+        except InputError:
+            await run.delete()
+            raise
+        except BaseException:
             if not task.is_kept:
-                await run.delete()
+                with suppress(ClientError):
+                    await run.delete()
             raise
         await run.delete()
 
@@ -160,6 +171,8 @@ class _Run:
     found: set[int] = field(default_factory=set)
     #: The names of the Jobs that are followed.
     jobs: list[str] = field(default_factory=list)
+    #: Whether they are of an earlier command: what has failed then is made again.
+    is_earlier: bool = False
     #: The uids of pods whose message was read.
     read: set[str] = field(default_factory=set)
     said: set[str] = field(default_factory=set)
@@ -169,11 +182,11 @@ class _Run:
         if self.task.resumes:
             await self._take_up()
         while missing := [each for each in self.task.numbers if each not in self.found]:
-            before, is_new = len(self.found), not self.jobs
-            if is_new:
+            before, self.is_earlier = len(self.found), bool(self.jobs)
+            if not self.is_earlier:
                 await self._begin(tuple(missing))
             await self._follow()
-            if is_new and len(self.found) == before:
+            if not self.is_earlier and len(self.found) == before:
                 raise ClientError(
                     f"Job {', '.join(self.jobs)} has ended, and no pod of it has results; its pods may have been deleted"
                 )
@@ -250,10 +263,10 @@ class _Run:
         for pod in pods:
             self._take(pod)
         self._check(pods)
-        failed = next((each for each in jobs if each.condition("Failed")), None)
-        if failed is not None:
-            raise ClientError(self._why(failed, pods))
-        return all(each.condition("Complete") for each in jobs)
+        failed = [each for each in jobs if each.condition("Failed")]
+        if failed and not self.is_earlier:
+            raise _FailedJobError(self._why(failed[0], pods))
+        return all(each in failed or each.condition("Complete") for each in jobs)
 
     def _take(self, pod: _Pod) -> None:
         """Take the results of a pod that has succeeded, once."""
