@@ -11,6 +11,7 @@ import yaml
 import restow
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, KUBERNETES, documents
+from docs.pages import ROOT, files
 from restow.daemon.background import ENDS_WITHIN
 from restow.documents.yaml_text import write_yaml
 from restow.policies.lint import lint_policy
@@ -81,6 +82,7 @@ OWN = [
     "reserving",
     "surging",
     "migrating",
+    "simulating",
 ]
 
 
@@ -113,6 +115,14 @@ def test_the_page_names_every_value():
 def test_every_value_is_used_by_a_template(name):
     text = "".join(path.read_text() for path in (CHART / "templates").iterdir())
     assert re.search(rf"\.Values\.{name}\b", text) or f'"{name}"' in text
+
+
+def test_the_role_for_simulations_is_that_of_the_how_to():
+    """The one that the test on a real control plane has."""
+    template = (CHART / "templates" / "simulating.yaml").read_text().partition("\nrules:")[2].partition("{{")[0]
+    page = ROOT / "docs/how-to/simulate-on-many-machines.md"
+    role = yaml.safe_load(files(page.read_text(encoding="utf-8"))["role.yaml"])
+    assert yaml.safe_load(template) == role["rules"]
 
 
 def test_the_policy_is_that_of_the_manifests_and_without_a_remark():

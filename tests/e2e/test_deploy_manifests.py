@@ -41,6 +41,7 @@ EVERYTHING: dict[str, Any] = {
     },
     "serviceAccount": {"create": True, "annotations": {"a": "b"}, "automountServiceAccountToken": False},
     "automountServiceAccountToken": True,
+    "simulating": {"enabled": True},
     "cmdOptions": {"v": 4, "dry-run": None},
 }
 CHARTS: dict[str, dict[str, Any]] = {
