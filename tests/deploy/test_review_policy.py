@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+pytestmark = pytest.mark.script
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "deploy" / "ci" / "review-policy"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())

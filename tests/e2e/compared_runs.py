@@ -13,7 +13,7 @@ from e2e.waiting import wait_until
 _RESTOW = (sys.executable, "-c", "from restow.cli.main import main; main()")
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Futures of each policy: 20, and more policies, where somebody asks for it.
-_SEEDS = int(os.environ.get("RESTOW_E2E_FUTURES", "4"))
+_SEEDS = int(os.environ.get("RESTOW_E2E_FUTURES", "3"))
 _POLICIES = ("default", "careful", "lifetime", "high-node-utilization")[: 4 if _SEEDS >= 20 else 2]
 _COMPARE = (
     *("simulate", "-f", str(_EXAMPLES / "scenarios/maintenance.yaml"), "--now", "2026-11-21T00:00:00Z", "-o", "json"),

@@ -24,7 +24,7 @@ from e2e.workloads import budget, deployment, stateful_set, wait_for_ready
 pytestmark = pytest.mark.e2e
 
 #: The API server is killed, restow is killed, an admission policy is deleted, and etcd stands still.
-SEEDS = seeds_of("RESTOW_E2E_STEERING_FAULTS", (18, 31, 7, 4))
+SEEDS = seeds_of("RESTOW_E2E_STEERING_FAULTS", (18, 31, 7))
 _SLOW = {"test/delete-delay": "1s"}
 
 

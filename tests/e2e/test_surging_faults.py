@@ -31,7 +31,7 @@ from restow.workloads.controllers import DELETION_COST
 
 pytestmark = pytest.mark.e2e
 
-SEEDS = seeds_of("RESTOW_E2E_SURGING_FAULTS", (0, 1, 2))
+SEEDS = seeds_of("RESTOW_E2E_SURGING_FAULTS", (1, 2))
 #: The calls of a surge that is steered, in order.
 STEPS = (
     ("patch", "configmaps"),
