@@ -9,10 +9,11 @@ import pytest
 
 from docs.pages import ROOT, text_of
 
+#: Those of a verb of their own; the tests of ``script`` are left out only where they ran with another Python.
 MARKERS = {
     marker.partition(":")[0]
     for marker in tomllib.loads(text_of("pyproject.toml"))["tool"]["pytest"]["ini_options"]["markers"]
-}
+} - {"script"}
 
 
 def test_it_leaves_out_the_tests_with_a_marker_each_of_which_has_a_verb():
