@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from restow.optimizing.evaluation import loads, machine_costs
+from restow.optimizing.evaluation import evaluate, loads, machine_costs
 from restow.optimizing.problem import Indices, Integers, ReassignmentProblem, shares
 from restow.optimizing.skews import SkewCounts
 
@@ -66,10 +66,44 @@ def units(problem: ReassignmentProblem, place: Indices, least: Integers) -> list
     """Return the moves from the start to ``place`` as units that fit and are worth it, in this order; others are left out.
 
     A unit of processes is worth it if the cost of machines falls by what their moves must gain together, ``least``
-    [process]. The single move that gains most comes first; a few are one unit if none of them is worth it alone.
+    [process]. The single move that gains most comes first; a few are one unit if none of them is worth it alone. Where that
+    leaves moves without a way, the order in which all of them fit is taken instead, if more is gained by it.
     """
-    replay = _Replay(problem, place)
     left = set(np.flatnonzero(place != problem.start).tolist())
+    best_first = _best_first(_Replay(problem, place), set(left), least)
+    if len(left) == sum(map(len, best_first)):
+        return best_first
+    in_turn = _in_turn(_Replay(problem, place), order(problem, place).moves, least)
+    return min(best_first, in_turn, key=lambda found: _cost_after(problem, place, found))
+
+
+def _cost_after(problem: ReassignmentProblem, place: Indices, made: Iterable[tuple[int, ...]]) -> int:
+    """What machines cost once some moves are made."""
+    moved = problem.start.copy()
+    processes = list(chain.from_iterable(made))
+    moved[processes] = place[processes]
+    return evaluate(problem, moved).machines
+
+
+def _in_turn(replay: _Replay, moves: Sequence[int], least: Integers) -> list[tuple[int, ...]]:
+    """Units of moves that follow each other, each as soon as it is worth it; what is never worth it is left out."""
+    found: list[tuple[int, ...]] = []
+    group: list[int] = []
+    short = 0
+    for process in moves:
+        short += int(least[process]) - replay.gain(process)
+        replay.make(process)
+        group.append(process)
+        if short <= 0:
+            found.append(tuple(group))
+            group, short = [], 0
+        elif len(group) == _LARGEST_GROUP:
+            break
+    return found
+
+
+def _best_first(replay: _Replay, left: set[int], least: Integers) -> list[tuple[int, ...]]:
+    """Units of which the next is always the one that gains most."""
     found: list[tuple[int, ...]] = []
     hopeless: set[int] = set()
     while left:

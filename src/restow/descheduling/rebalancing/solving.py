@@ -29,6 +29,11 @@ _COMPILED: Final = (1_000, 500_000, 60_000_000)
 _VECTORISED: Final = (20, 2_000, 100_000)
 #: The part of these that a search takes which goes on from an earlier plan.
 _GOING_ON: Final = 4
+#: What is lost with moves that wait for one another is not looked for again if it is this part of all that is gained.
+_LITTLE: Final = 100
+#: Processes that wait for others and are held back alone, each in a search of its own; and searches without all of them.
+_ALONE: Final = 2
+_ROUNDS: Final = 3
 
 
 class PlannedMove(NamedTuple):
@@ -122,21 +127,39 @@ def _possible(problem: ReassignmentProblem, place: Indices) -> Indices:
 
 
 def _orderable(problem: ReassignmentProblem, place: Indices, seconds: float | None, plans: int) -> Indices:
-    """The answer of a search, or a better one without the processes whose moves wait for one another.
+    """The answer of a search, or a better one without some of the processes whose moves wait for one another.
 
-    What is left of the first without these may be worse than a smaller plan, so a shorter search begins there.
+    What is left of the first without these may be worse than a smaller plan. Shorter searches begin there, without all of
+    them and those that then wait for one another, and without one of the first, which may be enough.
     """
-    blocked = list(order(problem, place).blocked)
+    blocked = order(problem, place).blocked
     rest = _possible(problem, place)
-    if not blocked or violations(problem, rest):
+    costs = [evaluate(problem, each).cost for each in (problem.start, rest, place)]
+    if (costs[1] - costs[2]) * _LITTLE <= costs[0] - costs[2]:
         return place
-    group_of, most = problem.limits.group_of.copy(), problem.limits.most
-    group_of[blocked] = len(most)
-    frozen = replace(problem, limits=MoveLimits(group_of, np.append(most, np.int32(0))))
     steps = _steps(problem.processes, _GOING_ON) if seconds is None else None
-    again = search(frozen, seed=1 + plans, steps=steps, seconds=seconds and seconds / _GOING_ON, begin=rest).place
-    cost, other = (evaluate(problem, _possible(problem, each)).cost for each in (place, again))
-    return again if other < cost else place
+
+    def without(processes: Sequence[int]) -> Indices:
+        begin, staying = rest.copy(), _staying(problem, processes)
+        begin[processes] = problem.start[processes]
+        at, part = None if violations(staying, begin) else begin, seconds and seconds / _GOING_ON
+        return search(staying, seed=1 + plans, steps=steps, seconds=part, begin=at).place
+
+    found, frozen = [place, *(without([each]) for each in blocked[:_ALONE])], set(blocked)
+    for _ in range(_ROUNDS):
+        found.append(without(sorted(frozen)))
+        waiting = order(problem, found[-1]).blocked
+        if not waiting:
+            break
+        frozen.update(waiting)
+    return min(found, key=lambda each: evaluate(problem, _possible(problem, each)).cost)
+
+
+def _staying(problem: ReassignmentProblem, processes: Sequence[int]) -> ReassignmentProblem:
+    """The same problem, in which some processes may not move."""
+    group_of, most = problem.limits.group_of.copy(), problem.limits.most
+    group_of[processes] = len(most)
+    return replace(problem, limits=MoveLimits(group_of, np.append(most, np.int32(0))))
 
 
 def _seconds(args: Any) -> float | None:
