@@ -120,10 +120,14 @@ def _compared(problem: ReassignmentProblem, place: Indices, seconds: float | Non
 
 def _possible(problem: ReassignmentProblem, place: Indices) -> Indices:
     """An assignment without the moves that cannot be ordered."""
-    blocked = list(order(problem, place).blocked)
-    possible = place.copy()
-    possible[blocked] = problem.start[blocked]
-    return possible
+    return _unmoved(problem, place, order(problem, place).blocked)
+
+
+def _unmoved(problem: ReassignmentProblem, place: Indices, processes: Sequence[int]) -> Indices:
+    """An assignment with some processes at their start."""
+    changed, staying = place.copy(), list(processes)
+    changed[staying] = problem.start[staying]
+    return changed
 
 
 def _orderable(problem: ReassignmentProblem, place: Indices, seconds: float | None, plans: int) -> Indices:
@@ -133,15 +137,16 @@ def _orderable(problem: ReassignmentProblem, place: Indices, seconds: float | No
     them and those that then wait for one another, and without one of the first, which may be enough.
     """
     blocked = order(problem, place).blocked
-    rest = _possible(problem, place)
+    if not blocked:
+        return place
+    rest = _unmoved(problem, place, blocked)
     costs = [evaluate(problem, each).cost for each in (problem.start, rest, place)]
     if (costs[1] - costs[2]) * _LITTLE <= costs[0] - costs[2]:
         return place
     steps = _steps(problem.processes, _GOING_ON) if seconds is None else None
 
     def without(processes: Sequence[int]) -> Indices:
-        begin, staying = rest.copy(), _staying(problem, processes)
-        begin[processes] = problem.start[processes]
+        begin, staying = _unmoved(problem, rest, processes), _staying(problem, processes)
         at, part = None if violations(staying, begin) else begin, seconds and seconds / _GOING_ON
         return search(staying, seed=1 + plans, steps=steps, seconds=part, begin=at).place
 
