@@ -44,7 +44,7 @@ class KeptRun(Struct, frozen=True, rename="camel"):
 
 
 def begun(directory: str, *, resumes: bool) -> KeptRun | None:
-    """Return the run that a directory has results of; InputError where it has some and nobody wants to go on with them."""
+    """Return the run that a directory has results of; InputError where it has some that are not to be resumed."""
     file = Path(directory) / _RUN
     try:
         content = file.read_bytes()

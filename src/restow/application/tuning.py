@@ -33,7 +33,6 @@ from restow.reporting.tuning_result import (
     NEVER,
     UPSTREAM,
     CheckedPolicy,
-    LessThanBase,
     TunedSetting,
     TuningMetadata,
     TuningResult,
@@ -215,8 +214,7 @@ class _Bench:
         less = []
         for objective in self.objectives:
             before, after = ([objective.of(each, self.seconds) for each in some] for some in (base, futures))
-            found = improvement(before, after)
-            less.append(LessThanBase(found.median, found.low, found.high, found.confidence))
+            less.append(improvement(before, after))
         return CheckedPolicy(name, number, means, tuple(less))
 
     def _run(self, stagings: Sequence[Staging], seeds: tuple[int, ...]) -> list[Sequence[Future]]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from restow.descheduling.plan import API_VERSION
+from restow.tuning.judging import Improvement
 from restow.tuning.space import Value
 
 #: What the trials are compared with.
@@ -57,16 +58,6 @@ class TuningTrial(Struct, frozen=True, rename="camel"):
     objectives: tuple[float, ...]
 
 
-class LessThanBase(Struct, frozen=True, rename="camel"):
-    """By how much an objective is less than with the policy as it is: the median over fresh futures, and its interval."""
-
-    median: float
-    low: float | None
-    high: float | None
-    #: How probable it is at least that the median lies between ``low`` and ``high``; null with fewer than 6 futures.
-    confidence: float | None
-
-
 class CheckedPolicy(Struct, frozen=True, rename="camel"):
     """A policy in the fresh futures."""
 
@@ -76,7 +67,8 @@ class CheckedPolicy(Struct, frozen=True, rename="camel"):
     trial: int | None
     #: Means over the fresh futures.
     objectives: tuple[float, ...]
-    less: tuple[LessThanBase, ...]
+    #: How much less each objective is than with the policy as it is.
+    less: tuple[Improvement, ...]
 
 
 class TuningResult(Struct, frozen=True, rename="camel"):

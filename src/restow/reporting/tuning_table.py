@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.reporting.tuning_result import CheckedPolicy, LessThanBase, TuningResult
+    from restow.reporting.tuning_result import CheckedPolicy, TuningResult
+    from restow.tuning.judging import Improvement
 
 _SETTINGS: Final = ("SETTING", "POLICY", "BEST", "WORTH")
 HOW: Final = (
@@ -85,7 +86,7 @@ def _cells(checked: CheckedPolicy, number: int) -> list[str]:
     return [checked.name, _figure(checked.objectives[number]), interval, sure]
 
 
-def _interval(less: LessThanBase) -> tuple[str, str]:
+def _interval(less: Improvement) -> tuple[str, str]:
     if less.low is None or less.high is None or less.confidence is None:
         return _figure(less.median), ""
     return f"{_figure(less.median)} ({_figure(less.low)} to {_figure(less.high)})", f"{100 * less.confidence:.0f} %"

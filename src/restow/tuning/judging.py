@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 #: How probable it is at most that the median is outside of the interval.
 _RISK: Final = 0.05
 
 
-@dataclass(slots=True, frozen=True)
-class Improvement:
-    """By how much an objective is less: the median over futures, its interval, and how sure that is."""
+class Improvement(Struct, frozen=True):
+    """By how much an objective is less: the median over futures, and its interval."""
 
     median: float
-    #: None where there are too few futures: fewer than 6.
     low: float | None
     high: float | None
+    #: How probable it is at least that the median lies between ``low`` and ``high``; None with fewer than 6 futures.
     confidence: float | None
 
 
