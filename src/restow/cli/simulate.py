@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
@@ -10,7 +9,7 @@ from cyclopts import App, Group, Parameter
 
 from restow.cli.go_flags import duration
 from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbosity, time_span
-from restow.cli.terminal import Terminal, timed, write_pieces, write_result
+from restow.cli.terminal import Terminal, end_in_order, timed, write_pieces, write_result
 from restow.errors import InputError
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ def _compare(request: ComparisonRequest, where: _Where, output: str, verbose: in
     engine = read_engine(where.engine, where.workers, where.config)
     if where.engine != "local":
         # What runs elsewhere does not end with this process: it has to be taken away.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        end_in_order()
     found = compare(replace(request, engine=engine), feedback)
     write_result(found, output, print_comparison, "restow.reporting.html.comparison")
     feedback.warn_of_timings(verbose)

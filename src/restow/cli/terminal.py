@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import logging
+import signal
 import sys
 import threading
 import time
@@ -134,6 +135,11 @@ class Terminal:
     def simulating(self, duration: int) -> AbstractContextManager[Callable[[int], None]]:
         """Show how much of a run of ``duration`` is over, with a spinner while the block runs."""
         return simulating(duration)
+
+
+def end_in_order() -> None:
+    """From now on have Ctrl-C raise KeyboardInterrupt, for what has to be taken away: commands end at once otherwise."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

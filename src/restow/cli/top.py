@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import App, Parameter, validators
 
 from restow.cli.options import Context, Filename, Kubeconfig, NoSizeLimit
-from restow.cli.terminal import Terminal
+from restow.cli.terminal import Terminal, end_in_order
 
 if TYPE_CHECKING:
     from restow.application.clusters import ClusterSource
@@ -74,7 +73,7 @@ def _watch(where: ClusterSource, every: float) -> None:
     from restow.reporting.top_table import top_lines
 
     # The screen is left in order, which the handler of the other commands would not wait for.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_in_order()
     page, now = Console(highlight=False), look(where, Terminal())
     with suppress(KeyboardInterrupt), Live(console=page, screen=True, auto_refresh=False) as screen:
         while True:

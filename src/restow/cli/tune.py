@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from functools import partial
 from typing import Annotated, BinaryIO, Final
 
@@ -10,7 +9,7 @@ from cyclopts import App, Group, Parameter
 
 from restow.cli.go_flags import duration
 from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbosity, time_span
-from restow.cli.terminal import Terminal, write_result
+from restow.cli.terminal import Terminal, end_in_order, write_result
 from restow.errors import InputError
 
 _EXAMPLES: Final = """Examples:
@@ -111,7 +110,7 @@ def tune(
     where = read_engine(engine, workers, engine_config)
     request = TuningRequest(scenario, policy_config_file, space, tuple(objective or ()), trials, seeds, where)
     if engine != "local":
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        end_in_order()
     feedback = Terminal()
     found = run(request, feedback)
     if write is not None:
