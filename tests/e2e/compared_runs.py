@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-from e2e.engine_clusters import ENVIRONMENT
+from e2e.engine_clusters import ENVIRONMENT, RESTOW
 from e2e.waiting import wait_until
 
-_RESTOW = (sys.executable, "-c", "from restow.cli.main import main; main()")
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Futures of each policy: 20, and more policies, where somebody asks for it.
 _SEEDS = int(os.environ.get("RESTOW_E2E_FUTURES", "3"))
@@ -34,7 +32,7 @@ _PATIENCE = 900
 def started(*arguments: str, **more: str) -> subprocess.Popen[str]:
     """A comparison that runs, with more in its environment."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*_RESTOW, *_COMPARE, *arguments], env=ENVIRONMENT | more, text=True, **pipes)
+    return subprocess.Popen([*RESTOW, *_COMPARE, *arguments], env=ENVIRONMENT | more, text=True, **pipes)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:

@@ -18,7 +18,8 @@ from e2e.ports import HOST, free_ports
 from e2e.waiting import wait_until
 
 _PROGRAMS = Path(sys.executable).parent
-#: Workers find the same restow.
+#: What the installed script does, and the environment in which workers find the same restow.
+RESTOW = (sys.executable, "-c", "from restow.cli.main import main; main()")
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 

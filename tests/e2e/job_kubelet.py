@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +21,7 @@ from e2e import pod_statuses
 from e2e.beside import coroutine_beside
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
+from e2e.engine_clusters import ENVIRONMENT, RESTOW
 from e2e.fake_nodes import PROCESSES
 from e2e.followed import NODES, PODS, followed
 from e2e.kubelet_writes import KubeletWrites
@@ -31,7 +30,6 @@ from restow.client.connection import connect
 from restow.client.listing import Selection
 from restow.client.transport import Api
 
-_RESTOW = (sys.executable, "-c", "from restow.cli.main import main; main()")
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _LONGEST = 4096
 #: Seconds from one look at a process to the next.
@@ -140,11 +138,8 @@ class JobKubelet:
         paths[container["terminationMessagePath"]] = str(directory / "message")
         program, *arguments = container["command"]
         assert program == "restow"
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "JOB_COMPLETION_INDEX": pod["metadata"]["annotations"][_INDEX],
-        }
-        command = (*_RESTOW, *(paths.get(each, each) for each in arguments))
+        environment = ENVIRONMENT | {"JOB_COMPLETION_INDEX": pod["metadata"]["annotations"][_INDEX]}
+        command = (*RESTOW, *(paths.get(each, each) for each in arguments))
         return Child(command, self._room / f"{name_of(pod)}.log", environment=environment)
 
 
