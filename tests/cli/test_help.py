@@ -27,6 +27,7 @@ COMMANDS = [
     "simulate",
     "serve",
     "simulate check",
+    "record",
     "tune",
 ]
 PAGES = ["", "explain", "policy", *COMMANDS]
@@ -70,6 +71,7 @@ def test_every_command_has_examples(restow, page):
                 "generate",
                 "pressure",
                 "operator",
+                "record",
                 "simulate",
                 "tune",
                 "help",

@@ -52,6 +52,7 @@ _COMMANDS: Final = (
     "release",
     "generate",
     "simulate",
+    "record",
     "tune",
     "operator",
 )
