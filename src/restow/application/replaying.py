@@ -16,6 +16,7 @@ from restow.application.files import file_name
 from restow.application.simulating import Inputs, ScenarioRequest, Staging, check_unchanged, read_inputs, staging_of
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
+from restow.recordings.reading import is_recording
 from restow.reporting.simulation_document import MadeEviction, SimulationInputs, SimulationMetadata
 from restow.reporting.simulation_result import made_eviction
 from restow.reporting.simulation_wording import time_text
@@ -99,7 +100,10 @@ def _moment(at: int | None, recorded: _Recorded, name: str) -> int:
 
 def _read(recorded: _Recorded, at: int, feedback: Feedback) -> tuple[Inputs, Staging]:
     metadata, made = recorded.metadata, recorded.inputs
-    inputs = read_inputs(ScenarioRequest(made.filenames, max(at, 1), False, metadata.begins, metadata.seed), feedback)
+    # A recording has its own times.
+    now = None if any(map(is_recording, made.filenames)) else metadata.begins
+    request = ScenarioRequest(made.filenames, max(at, 1), False, now, metadata.seed, made.since, made.until)
+    inputs = read_inputs(request, feedback)
     return inputs, staging_of(inputs, made.policy, feedback)
 
 

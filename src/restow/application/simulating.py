@@ -15,6 +15,7 @@ from typing import Final
 from restow.application.clusters import instant
 from restow.application.feedback import Feedback
 from restow.application.files import NamedFile, check_read_once, file_bytes, file_name
+from restow.application.past_runs import beside_the_past, read_replay, replayed
 from restow.application.policies import CheckedFiles, PolicyFile, check_files, read_policy_file
 from restow.cluster.snapshot import ClusterStore
 from restow.errors import InputError, problem_lines
@@ -24,8 +25,10 @@ from restow.kube.manifests import Manifest
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.load import load_document
 from restow.proving.planning import placement_of
+from restow.recordings.reading import is_recording, recorded_files
 from restow.reporting.simulation_document import InputFile, SimulationInputs, SimulationResult
 from restow.reporting.simulation_result import RunNames, simulation_result
+from restow.simulating.replaying.replay import ReplayedSpan, without_evictions
 from restow.simulating.scenarios.folder import Folder, read_object
 from restow.simulating.scenarios.reading import API_VERSION, KIND, check_file, is_scenario, read_scenario
 from restow.simulating.scenarios.running import RunEnding, ScenarioConfig, begin, config_of, run_out
@@ -50,6 +53,9 @@ class ScenarioRequest:
     until_stable: bool = False
     now: str | None = None
     seed: int | None = None
+    #: Of a recording, from when and to when it is replayed; None is as early, or as late, as there is.
+    since: str | None = None
+    until: str | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,6 +72,8 @@ class Inputs:
     ending: RunEnding
     #: When it begins, in nanoseconds since the epoch.
     now: int
+    #: The recording that happens again in it.
+    replay: ReplayedSpan | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,13 +94,21 @@ def read_inputs(request: ScenarioRequest, feedback: Feedback) -> Inputs:
     folder = Folder(Path(named or "").parent)
     name = ", ".join(request.paths) if named is None else file_name(named)
     scenario = read_scenario(_NOTHING if named is None else file_bytes(named), name, folder)
-    start = (*scenario.start, *_all_manifests(dumps))
     seed = scenario.seed if request.seed is None else request.seed
+    scenario = replace(scenario, start=(*scenario.start, *_all_manifests(dumps)), seed=seed)
+    replay = read_replay(request.paths, request.since, request.until)
+    if replay is not None:
+        _check_replayed(request)
+        scenario = replayed(scenario, replay)
     ending = _ending(request, scenario, name)
     feedback.warn(problem_lines([str(each) for each in scenario.findings if each.severity == "warning"]))
-    return Inputs(
-        replace(scenario, start=start, seed=seed), name, folder, named is not None, ending, _begin(request, scenario)
-    )
+    return Inputs(scenario, name, folder, named is not None, ending, _begin(request, scenario), replay)
+
+
+def _check_replayed(request: ScenarioRequest) -> None:
+    """Raise InputError where an option moves a recording in time."""
+    if request.now is not None:
+        raise InputError("--now does not go with a recording, which has its own times; use --from and --to")
 
 
 def staging_of(inputs: Inputs, policy: NamedFile | None, feedback: Feedback) -> Staging:
@@ -104,8 +120,10 @@ def staging_of(inputs: Inputs, policy: NamedFile | None, feedback: Feedback) -> 
     file = read_policy_file(policy, Fallbacks(), load_document)
     feedback.warn(problem_lines(file.loaded.warnings))
     scenario = inputs.scenario
-    if policy is not None or not inputs.is_written:
+    if policy is not None or not (inputs.is_written or inputs.replay):
         scenario = replace(scenario, descheduling=_descheduling(scenario.descheduling, file))
+    if inputs.replay is not None and scenario.descheduling is not None:
+        scenario = replace(scenario, events=without_evictions(scenario.events))
     config = config_of(scenario, inputs.folder, file.loaded.policy)
     return Staging(scenario, config, _policy_name(scenario.descheduling, inputs.folder, file))
 
@@ -144,6 +162,8 @@ def _sorted_out(paths: tuple[str, ...]) -> tuple[str | None, dict[str, list[dict
     """The path of the scenario, if there is one, and the objects of all other files; standard input is a scenario."""
     sizes, scenarios, dumps = Sizes(), [], {}
     for path in dict.fromkeys(paths):
+        if is_recording(path):
+            continue
         objects = [] if path == STDIN else read_manifests(path, sizes)
         if path == STDIN or (objects and is_scenario(objects[0])):
             scenarios.append(path)
@@ -188,16 +208,20 @@ def named_in_errors(name: str) -> Iterator[None]:
         raise InputError(*(f"{name}: {each}" for each in error.sentences)) from error
 
 
-def recorded_inputs(paths: Sequence[str], policy: str | None, folder: Folder) -> SimulationInputs:
+def recorded_inputs(request: ScenarioRequest, policy: str | None, inputs: Inputs) -> SimulationInputs:
     """Return what a run that has begun was made of: what ``-f`` names, the policy's file, what the scenario names."""
-    named = [*paths, *([] if policy is None else [policy]), *folder.read]
-    return SimulationInputs(tuple(paths), policy, tuple(input_digests(named)))
+    named = [*request.paths, *([] if policy is None else [policy]), *inputs.folder.read]
+    return SimulationInputs(request.paths, policy, tuple(input_digests(named)), request.since, request.until)
 
 
 def input_digests(paths: Iterable[str]) -> Iterator[InputFile]:
     """Yield each file that paths name, once, with its digest; no digest of what can be read only once."""
-    for path in dict.fromkeys(name for each in paths for name in input_files([each])):
+    for path in dict.fromkeys(name for each in paths for name in _files_of(each)):
         yield InputFile(path, _digest(path))
+
+
+def _files_of(path: str) -> list[str]:
+    return [str(each) for each in recorded_files(path)] if is_recording(path) else input_files([path])
 
 
 def _digest(path: str) -> str:
@@ -248,8 +272,12 @@ def simulate(request: SimulationRequest, feedback: Feedback) -> SimulationResult
         run = begin(staging.scenario, staging.config, inputs.now)
         finished = run_out(staging.scenario, run, inputs.ending, tick)
     written = request.policy if isinstance(request.policy, str) else None
-    names = RunNames(inputs.name, staging.policy, recorded_inputs(paths, written, inputs.folder))
-    return simulation_result(staging.scenario, finished, names)
+    names = RunNames(inputs.name, staging.policy, recorded_inputs(request.scenario, written, inputs))
+    result = simulation_result(staging.scenario, finished, names)
+    if inputs.replay is None:
+        return result
+    with feedback.timings.phase("compare"), feedback.working("comparing it with the past"):
+        return beside_the_past(result, finished, inputs.replay)
 
 
 def check_scenarios(paths: Sequence[str]) -> CheckedFiles:

@@ -26,6 +26,8 @@ _SIMULATE = """Examples:
     --until stable
   restow simulate -f scenario.yaml -f cluster.json --for 24h --seed 7
   restow simulate -f scenario.yaml -o html > run.html
+  restow simulate -f recording --from 2026-11-21T09:00:00Z \\
+    --to 2026-11-21T10:00:00Z --policy-config-file policy.yaml
   restow simulate -f scenario.yaml -o json | jq .summary
   restow simulate -f scenario.yaml --compare today.yaml proposed.yaml
   restow simulate -f scenario.yaml --compare today.yaml proposed.yaml \
@@ -52,8 +54,8 @@ The JSON document:
 """
 
 _FILES = (
-    "A scenario, or - for one on standard input; or a dump of a cluster, a file or a directory, whose objects are there "
-    "at the start. Repeatable, with one scenario at most."
+    "A scenario, or - for one on standard input; a dump of a cluster, a file or a directory, whose objects are there "
+    "at the start; or the directory of a recording. Repeatable, with one scenario and one recording at most."
 )
 _POLICY = (
     "DeschedulerPolicy of the descheduler in the simulation, in place of the scenario's. Default: the scenario's; of a "
@@ -64,6 +66,8 @@ _UNTIL = (
     "stable ends the run as soon as nothing has changed for 10 minutes and two cycles of the descheduler, at the latest "
     "after --for, or else 24h."
 )
+_FROM = "Of a recording, when the replay begins, such as 2026-11-21T09:00:00Z. Default: where the recording begins."
+_TO = "Of a recording, when the replay ends. Default: where the recording ends."
 _NOW = "When the virtual time begins, such as 2026-11-21T00:00:00Z. Default: as the scenario says, or now."
 _SEED = "Seed for all random choices. Default: the scenario's, or 1."
 _COMPARE = (
@@ -90,6 +94,8 @@ _Policy = Annotated[PolicyConfigFile, Parameter(help=_POLICY)]
 _For = Annotated[int | None, time_span(Group.create_default_parameters(), _FOR, duration), Parameter(name="--for")]
 _Until = Annotated[Literal["stable"] | None, Parameter(metavar="stable", help=_UNTIL)]
 _Now = Annotated[Now, Parameter(help=_NOW)]
+_From = Annotated[str | None, Parameter(name="--from", metavar="TIME", help=_FROM)]
+_To = Annotated[str | None, Parameter(metavar="TIME", help=_TO)]
 _Seed = Annotated[int | None, Parameter(metavar="N", help=_SEED)]
 _Compare = Annotated[
     list[str] | None, Parameter(name="--compare", metavar="FILE FILE...", consume_multiple=True, help=_COMPARE)
@@ -115,6 +121,8 @@ def simulate(
     policy_config_file: _Policy = None,
     for_: _For = None,
     until: _Until = None,
+    from_: _From = None,
+    to: _To = None,
     now: _Now = None,
     seed: _Seed = None,
     compare: _Compare = None,
@@ -146,12 +154,12 @@ def simulate(
         "--resume": resume,
     }
     if replay is not None:
-        others = [filename, policy_config_file, for_, until, now, seed, compare, *of_comparisons.values()]
+        others = [filename, policy_config_file, for_, until, from_, to, now, seed, compare, *of_comparisons.values()]
         is_alone = all(each is None for each in others) and output == "table"
         _refuse(not is_alone, "--replay makes the run of RESULT again; leave everything but --at out")
         return _replay(replay, at, verbose)
     _refuse(at is not None, "--at goes with --replay: --replay run.json --at 3h")
-    scenario = ScenarioRequest(tuple(filename or ()), for_, until == "stable", now, seed)
+    scenario = ScenarioRequest(tuple(filename or ()), for_, until == "stable", now, seed, from_, to)
     if compare is not None:
         _refuse(policy_config_file is not None, "--compare names the policies; leave --policy-config-file out")
         _refuse(bool(resume) and results is None, "--resume goes with --results: --results run --resume")

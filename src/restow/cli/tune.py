@@ -39,7 +39,9 @@ app = App(
     sort_key=10,
 )
 
-_FILES = "A scenario, or a dump of a cluster, as for restow simulate. Repeatable, with one scenario at most."
+_FILES = (
+    "A scenario, a dump of a cluster, or a recording, as for restow simulate. Repeatable, with one scenario at most."
+)
 _POLICY = "DeschedulerPolicy whose settings are searched. Default: a bundled policy."
 _SPACE = "Settings that are searched, with a range or choices each, or - for standard input."
 _OBJECTIVE = (
@@ -62,6 +64,8 @@ _For = Annotated[
     time_span(Group.create_default_parameters(), "Virtual time of a future. Default: the scenario's.", duration),
     Parameter(name="--for"),
 ]
+_From = Annotated[str | None, Parameter(name="--from", metavar="TIME", help="Of a recording, when the replay begins.")]
+_To = Annotated[str | None, Parameter(metavar="TIME", help="Of a recording, when the replay ends.")]
 _Seed = Annotated[
     int | None, Parameter(metavar="N", help="Seed of the futures and the search. Default: the scenario's, or 1.")
 ]
@@ -81,6 +85,8 @@ def tune(
     trials: _Trials = 60,
     seeds: _Seeds = 10,
     for_: _For = None,
+    from_: _From = None,
+    to: _To = None,
     now: Now = None,
     seed: _Seed = None,
     engine: _Engine = "local",
@@ -106,7 +112,9 @@ def tune(
         raise InputError("--space is missing: name the file with the settings that are searched")
     if write is not None:
         check_target(write)
-    scenario = ScenarioRequest(tuple(filename or ()), for_, until_stable=False, now=now, seed=seed)
+    scenario = ScenarioRequest(
+        tuple(filename or ()), for_, until_stable=False, now=now, seed=seed, since=from_, until=to
+    )
     where = read_engine(engine, workers, engine_config)
     request = TuningRequest(scenario, policy_config_file, space, tuple(objective or ()), trials, seeds, where)
     if engine != "local":

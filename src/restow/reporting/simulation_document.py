@@ -40,6 +40,9 @@ class SimulationInputs(Struct, frozen=True, rename="camel"):
     policy: str | None = None
     #: All that was read, those that the scenario names among them.
     files: tuple[InputFile, ...] = ()
+    #: Of a recording, from when and to when it was replayed.
+    since: str | None = None
+    until: str | None = None
 
 
 class HappenedEvent(Struct, frozen=True, rename="camel"):
@@ -161,6 +164,54 @@ class UnknownPlacementResult(Struct, frozen=True, rename="camel"):
     message: str
 
 
+class RecordingGapResult(Struct, frozen=True, rename="camel"):
+    """From when to when nothing was recorded, of one kind or (empty) of all."""
+
+    since: float
+    until: float
+    kind_of_objects: str
+
+
+class PastNumber(Struct, frozen=True, rename="camel"):
+    """A number of the past, and the same of its simulation."""
+
+    name: str
+    recorded: float
+    simulated: float
+
+
+class PastWorkload(Struct, frozen=True, rename="camel"):
+    """A workload in the past and in its simulation."""
+
+    workload: str
+    recorded_new_pods: int
+    simulated_new_pods: int
+    recorded_evictions: int
+    simulated_evictions: int
+    recorded_below_seconds: float
+    simulated_below_seconds: float
+    #: At the end; ``same_node`` is how many pods have one of the other run on their node.
+    recorded_pods: int
+    simulated_pods: int
+    same_node: int
+
+
+class RecordedPast(Struct, frozen=True, rename="camel"):
+    """What was recorded, beside what the simulation made of it."""
+
+    #: How many events came from outside, by their words.
+    events: dict[str, int]
+    #: Evictions by others that did not happen again, because a policy acted in their place.
+    left_out: int
+    numbers: tuple[PastNumber, ...]
+    #: Those in which the two differ most first; those to which nothing happened in either are left out.
+    workloads: tuple[PastWorkload, ...]
+    #: Pods on a node at the end, and how many of them have a pod of their workload there in the simulation.
+    placed: int
+    same_node: int
+    gaps: tuple[RecordingGapResult, ...]
+
+
 class SimulationSummary(Struct, frozen=True, rename="camel"):
     """The run in a few numbers."""
 
@@ -200,5 +251,7 @@ class SimulationResult(Struct, frozen=True, rename="camel"):
     loops: tuple[LoopResult, ...] = ()
     unknown: tuple[UnknownPlacementResult, ...] = ()
     inputs: SimulationInputs = SimulationInputs()
+    #: Of a recording.
+    past: RecordedPast | None = None
     api_version: str = field(default=API_VERSION)
     kind: str = "SimulationResult"

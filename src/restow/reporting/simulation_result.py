@@ -71,7 +71,7 @@ def simulation_result(scenario: Scenario, finished: Finished, names: RunNames) -
         samples=_samples(finished),
         expectations=tuple(map(_expectation, finished.verdicts)),
         mishaps=tuple(
-            MishapResult(_seconds(each.time - finished.begins), path_text(each.place), each.message)
+            MishapResult(_seconds(each.time - finished.begins), path_text(each.place) or "recording", each.message)
             for each in finished.failed_events
         ),
         loops=tuple(loop_results(finished.record.loops)),
@@ -124,9 +124,11 @@ def _summary(finished: Finished) -> SimulationSummary:
 
 def _events(scenario: Scenario, duration: int) -> Iterator[HappenedEvent]:
     for event in scenario.events:
-        if event.at <= duration:
+        if event.at <= duration and event.place:
             written = scenario.document.data["events"][event.place[-1]]
             yield HappenedEvent(_seconds(event.at), _event_text(event, written))
+        elif event.at <= duration and event.text:
+            yield HappenedEvent(max(_seconds(event.at), 0.0), event.text)
 
 
 def _event_text(event: TimedEvent, written: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 from restow.descheduling.pod_criteria import short_duration
 from restow.plain_text import printable
 from restow.reporting.load_lines import bucketed, sparkline
+from restow.reporting.past_wording import WORKLOAD_TITLES, number_rows, sentences, workload_rows
 from restow.reporting.simulation_wording import (
     AT_ZERO,
     DISRUPTED,
@@ -107,6 +108,7 @@ def print_simulation(result: SimulationResult, console: Console) -> None:
         _table(DISRUPTED, result.workloads, width),
         _table(AT_ZERO, result.budgets, width),
         loop_lines(result.loops, width, short_name),
+        _past(result, width),
         _expectations(result, width),
     )
     print_sections(sections, console)
@@ -157,15 +159,35 @@ def _table(columns: Sequence[TableColumn], rows: Sequence[Struct], width: int) -
         return
     cells = [[each.title.upper(), *(_cell(each, row) for row in rows[:_MOST_ROWS])] for each in columns]
     kept = [column for column in cells if set(column[1:]) != {_NONE}]
-    body = list(zip(*kept, strict=True))
-    fitting = narrowed(widths(body), width - 1)
-    yield from (Text(f" {joined(row, fitting)}") for row in body)
+    yield from _rows(list(zip(*kept, strict=True)), width)
     yield from more_lines(len(rows), _MOST_ROWS)
 
 
 def _cell(column: TableColumn, row: Struct) -> str:
     text = printable(column.text(row))
     return _NONE if text == "0" else text
+
+
+def _past(result: SimulationResult, width: int) -> Iterator[Text]:
+    """Yield what was recorded beside what was simulated, and the workloads in which the two differ."""
+    past = result.past
+    if past is None:
+        return
+    yield Text("The past and its simulation", style="bold")
+    yield from _rows([("", "RECORDED", "SIMULATED"), *number_rows(past)], width)
+    for sentence in sentences(past):
+        yield from paragraph(printable(sentence), width, indent=1)
+    differing = workload_rows(past)
+    if differing:
+        yield Text()
+        yield from _rows([tuple(each.upper() for each in WORKLOAD_TITLES), *differing[:_MOST_ROWS]], width)
+        yield from more_lines(len(differing), _MOST_ROWS)
+
+
+def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[Text]:
+    body = [[printable(cell) for cell in row] for row in rows]
+    fitting = narrowed(widths(body), width - 1)
+    yield from (Text(f" {joined(row, fitting)}") for row in body)
 
 
 def _expectations(result: SimulationResult, width: int) -> Iterator[Text]:

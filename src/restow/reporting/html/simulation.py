@@ -21,6 +21,7 @@ from restow.reporting.html.elements import (
     text,
     whole_page,
 )
+from restow.reporting.past_wording import WORKLOAD_TITLES, number_rows, sentences, workload_rows
 from restow.reporting.simulation_wording import (
     AT_ZERO,
     DISRUPTED,
@@ -63,11 +64,13 @@ def render_simulation(result: SimulationResult) -> str:
         "evictions": _evictions(result, axis),
         "again": _again(result),
         "disruption": _disruption(result),
+        "past": _past(result),
         "events": _events(result),
         "expectations": _expectations(result),
         "versions": _versions(result),
     }
     titles = {"run": "The run", "evictions": "Evictions", "again": "Moved again", "disruption": "Disruption"}
+    titles["past"] = "The past and its simulation"
     titles |= {"events": "What happened", "expectations": "Expectations", "versions": "Versions"}
     places = {name: title for name, title in titles.items() if sections[name]}
     page = (_header(result), contents(places), tag("main", *sections.values()))
@@ -191,6 +194,18 @@ def _disruption(result: SimulationResult) -> Markup:
     return section(
         "disruption", "Disruption", note, _table(DISRUPTED, result.workloads), _table(AT_ZERO, result.budgets)
     )
+
+
+def _past(result: SimulationResult) -> Markup:
+    past = result.past
+    if past is None:
+        return EMPTY
+    numbers = (dict(zip(("Number", "Recorded", "Simulated"), map(text, row), strict=True)) for row in number_rows(past))
+    differing = workload_rows(past)
+    workloads = (dict(zip(WORKLOAD_TITLES, map(text, row), strict=True)) for row in differing[:MOST_ROWS])
+    more = left_out(len(differing), MOST_ROWS)
+    notes = (tag("p", text(f"{each}."), class_="dim") for each in sentences(past))
+    return section("past", "The past and its simulation", cards(numbers), *notes, more, cards(workloads))
 
 
 def _events(result: SimulationResult) -> Markup:

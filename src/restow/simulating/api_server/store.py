@@ -214,6 +214,12 @@ class Store:
         self._write(kind, old, terminating)
         return True
 
+    def forget(self, kind: str, namespace: str, name: str) -> None:
+        """An object is gone, whatever held it."""
+        old = self.get(kind, namespace, name)
+        if old is not None:
+            self._remove(kind, old)
+
     def _born(self, kind: str, metadata: Metadata) -> Metadata:
         """The metadata of an object that comes now."""
         name = metadata.name or self._generated(kind, metadata)

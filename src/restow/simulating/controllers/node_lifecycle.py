@@ -39,7 +39,8 @@ _PRESSURES: Final = {
     "PIDPressure": "node.kubernetes.io/pid-pressure",
     "NetworkUnavailable": "node.kubernetes.io/network-unavailable",
 }
-_OWN: Final = frozenset((NOT_READY, UNREACHABLE, CORDON, *_PRESSURES.values()))
+#: The taints that it gives and takes.
+OWN_TAINTS: Final = frozenset((NOT_READY, UNREACHABLE, CORDON, *_PRESSURES.values()))
 #: How long a node may be silent until it counts as unreachable.
 GRACE_PERIOD: Final = 50 * SECOND
 #: How long it takes from one node of a zone to the next, as long as most of the zone is well, and else.
@@ -91,8 +92,8 @@ class NodeLifecycle:
             return
         trouble = _trouble(node)
         wanted = set(_keeping_away(node, trouble))
-        others = [each for each in node.spec.taints or () if each.key not in _OWN]
-        expelling = [each for each in node.spec.taints or () if each.key in _OWN and each.effect == "NoExecute"]
+        others = [each for each in node.spec.taints or () if each.key not in OWN_TAINTS]
+        expelling = [each for each in node.spec.taints or () if each.key in OWN_TAINTS and each.effect == "NoExecute"]
         if not trouble:
             expelling = []
         elif expelling:
@@ -153,7 +154,9 @@ class NodeLifecycle:
     def _let_pods_stay(self) -> None:
         """Take the taints away that drive pods away; the nodes wait for them again."""
         for node in self._store.list("Node"):
-            lasting = [each for each in node.spec.taints or () if each.key not in _OWN or each.effect != "NoExecute"]
+            lasting = [
+                each for each in node.spec.taints or () if each.key not in OWN_TAINTS or each.effect != "NoExecute"
+            ]
             if len(lasting) != len(node.spec.taints or ()):
                 self._waiting[_zone(node)][node.metadata.name] = None
                 self._retaint(node, lasting)

@@ -126,9 +126,26 @@ class RestartNode:
     nodes: NodeChoice
 
 
+class RecordedAction:
+    """An action that no scenario writes, because it is that of a recording (``simulating.replaying``)."""
+
+    __slots__ = ()
+
+
 #: The actions on nodes that say nothing but which.
 OnNodes = Cordon | Uncordon | Drain | FailNode | RestartNode
-Action = Apply | Delete | ScaleWorkload | SetLabels | SetImage | SetUsage | AddTaints | RemoveTaints | OnNodes
+Action = (
+    Apply
+    | Delete
+    | ScaleWorkload
+    | SetLabels
+    | SetImage
+    | SetUsage
+    | AddTaints
+    | RemoveTaints
+    | OnNodes
+    | RecordedAction
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -141,6 +158,8 @@ class TimedEvent:
     action: Action
     #: Where it stands in the scenario.
     place: Path = ()
+    #: What it is called where it stands in none; empty if it is not worth a line.
+    text: str = ""
 
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ waited for a node, loops, and numbers at even intervals.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 
@@ -282,6 +282,39 @@ class ClusterSize:
 
 
 @dataclass(slots=True, frozen=True)
+class WorkloadCourse:
+    """How many pods of a workload came after the start, and how many there are on each node at the end."""
+
+    came: int
+    placed: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class WorkloadTracker:
+    """Follows which pods come, and where they are, by workload."""
+
+    _came: Counter[Reference] = field(default_factory=Counter)
+
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
+        """Count the pods that are new; what is there from the start is not."""
+        if observation.time:
+            self._came.update(_named(pod) for key, pod in observation.pods.items() if pod and key not in known)
+
+    def finish(self, pods: Iterable[ObservedPod]) -> dict[Reference, WorkloadCourse]:
+        """Return the workloads that have pods, or had new ones."""
+        placed: defaultdict[Reference, Counter[str]] = defaultdict(Counter)
+        for each in pods:
+            if each.node and "any" in each.states:
+                placed[_named(each)][each.node] += 1
+        return {name: WorkloadCourse(self._came[name], placed[name]) for name in self._came.keys() | placed.keys()}
+
+
+def _named(pod: ObservedPod) -> Reference:
+    """What people know a pod by: its workload, or itself."""
+    return workload_of(pod) or Reference("Pod", *pod.key)
+
+
+@dataclass(slots=True, frozen=True)
 class RunRecord:
     """A run that is over; times are nanoseconds since its start."""
 
@@ -297,6 +330,7 @@ class RunRecord:
     changed: int
     #: At the end.
     size: ClusterSize
+    workloads: Mapping[Reference, WorkloadCourse]
 
 
 @dataclass(slots=True)
@@ -312,6 +346,7 @@ class RunRecorder:
     _disruptions: DisruptionTracker = field(default_factory=DisruptionTracker)
     _blocked_budgets: BlockedBudgetTracker = field(default_factory=BlockedBudgetTracker)
     _landings: LandingTracker = field(default_factory=LandingTracker)
+    _workloads: WorkloadTracker = field(default_factory=WorkloadTracker)
     _loops: LoopDetector = field(default_factory=LoopDetector)
     #: Since when pods have been without a node.
     _pending: dict[PodKey, int] = field(default_factory=dict)
@@ -327,6 +362,7 @@ class RunRecorder:
         self._disruptions.take(observation, self._view.pods)
         self._blocked_budgets.take(observation.time, observation.blocked_budgets)
         self._landings.take(observation, self._view.pods)
+        self._workloads.take(observation, self._view.pods)
         self._loops.take(observation)
         self._wait(observation)
         touched = self._view.take(observation)
@@ -358,6 +394,7 @@ class RunRecorder:
             waiting=PendingTime(self._most_pending, self._longest_pending, self._total_pending),
             changed=self.changed,
             size=ClusterSize(len(self._view.nodes), len(self._view.pods)),
+            workloads=self._workloads.finish(self._view.pods.values()),
         )
 
 

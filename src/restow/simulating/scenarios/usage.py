@@ -21,7 +21,7 @@ from restow.simulating.virtual_cluster import VirtualCluster
 _API_VERSION: Final = "metrics.k8s.io/v1beta1"
 
 #: Billionths of each resource.
-_Amounts = Mapping[str, int]
+Amounts = Mapping[str, int]
 
 
 @dataclass(slots=True)
@@ -29,8 +29,9 @@ class ScenarioUsage:
     """Keeps the metrics of a store up to date with what was said."""
 
     simulation: VirtualCluster
-    #: In the order in which it was said.
-    _said: dict[Reference, _Amounts] = field(default_factory=dict)
+    #: With a number that says what was said later.
+    _said: dict[Reference, tuple[int, Amounts]] = field(default_factory=dict)
+    _count: int = 0
 
     def __post_init__(self) -> None:
         self.simulation.store.subscribe("Pod", self._on_pod_event)
@@ -38,8 +39,12 @@ class ScenarioUsage:
 
     def set(self, target: Reference, usage: Mapping[str, str]) -> None:
         """Set what a pod, each pod of a workload, or a node uses from now on; ValueError for a malformed quantity."""
-        self._said.pop(target, None)
-        self._said[target] = {resource: parse_quantity(text).nano for resource, text in usage.items()}
+        self.set_all({target: {resource: parse_quantity(text).nano for resource, text in usage.items()}})
+
+    def set_all(self, usage: Mapping[Reference, Amounts]) -> None:
+        """Set what pods, workloads and nodes use from now on."""
+        self._count += 1
+        self._said.update({target: (self._count, amounts) for target, amounts in usage.items()})
         for pod in self.simulation.store.list("Pod"):
             self._write_pod(pod)
         for node in self.simulation.store.list("Node"):
@@ -75,24 +80,26 @@ class ScenarioUsage:
     def _write_node(self, name: str) -> None:
         if self.simulation.store.get("Node", "", name) is None:
             return
-        total = {"cpu": 0, "memory": 0} | dict(self._said.get(Reference("Node", "", name), {}))
+        _, own = self._said.get(Reference("Node", "", name), (0, {}))
+        total = {"cpu": 0, "memory": 0} | dict(own)
         for pod in self.simulation.store.on_node(name):
             for resource, amount in (self._of_pod(pod) or {}).items():
                 total[resource] = total.get(resource, 0) + amount
         self._put("NodeMetrics", Metadata(name=name), usage=_texts(total))
 
-    def _of_pod(self, pod: Pod) -> _Amounts | None:
+    def _of_pod(self, pod: Pod) -> Amounts | None:
         """What a pod uses; None for one that does not run, or of which nothing was said."""
         if not pod.node or pod.is_over:
             return None
-        about = {Reference("Pod", *key_of(pod)), *controllers_of(pod, self.simulation.store)}
-        return next((amounts for target, amounts in reversed(self._said.items()) if target in about), None)
+        about = (Reference("Pod", *key_of(pod)), *controllers_of(pod, self.simulation.store))
+        said = [self._said[each] for each in about if each in self._said]
+        return max(said, key=lambda each: each[0])[1] if said else None
 
     def _put(self, kind: str, metadata: Metadata, **content: Any) -> None:
         self.simulation.store.apply(Other(kind, metadata, {"apiVersion": _API_VERSION, **content}))
 
 
-def _texts(amounts: _Amounts) -> dict[str, str]:
+def _texts(amounts: Amounts) -> dict[str, str]:
     """Amounts as the metrics server writes them: thousandths of a CPU, whole bytes."""
     return {
         resource: f"{nano // NANO_PER_MILLI}m" if resource == "cpu" else str(nano // NANO_PER_UNIT)

@@ -1,0 +1,84 @@
+"""The recorded past as a run: its changes go through the observer that watches simulated clusters.
+
+So both are counted by the same code, and what differs between them is what differs between the past and its simulation.
+Nothing acts here: every change is written as it was recorded, at its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from restow.cluster.snapshot import ClusterStore
+from restow.kube.duration import MILLISECOND
+from restow.kube.manifests import Pod
+from restow.recordings.reading import Document, RecordedChange, RecordedSpan
+from restow.simulating.replaying.documents import EVICTED, disruption
+from restow.simulating.replaying.events import OTHERS
+from restow.simulating.scenarios.events import DRAIN
+from restow.simulating.scenarios.folder import read_object
+from restow.simulating.scenarios.judging import Judge
+from restow.simulating.scenarios.observing import RunObserver
+from restow.simulating.scenarios.recording import RunRecord, RunRecorder
+from restow.simulating.virtual_cluster import VirtualCluster
+
+#: Usage is in no number of a run.
+_USAGE: Final = frozenset(("NodeMetrics", "PodMetrics"))
+
+
+def recorded_run(span: RecordedSpan, begins: int, end: int) -> RunRecord:
+    """Return what happened in a recording until a time; both in nanoseconds since the epoch."""
+    simulation = VirtualCluster.at(begins, 1, span.server_minor)
+    recorder = RunRecorder()
+    observer = RunObserver(simulation, Judge(()), [recorder.observe])
+    _Past(simulation, observer).enter(span)
+    simulation.clock.run(end)
+    observer.finish()
+    return recorder.finish(end - begins)
+
+
+@dataclass(slots=True)
+class _Past:
+    """Writes what was recorded."""
+
+    simulation: VirtualCluster
+    observer: RunObserver
+    _readable: ClusterStore = field(default_factory=ClusterStore)
+
+    def enter(self, span: RecordedSpan) -> None:
+        """Write the beginning now, and each change at its time."""
+        self._load(each for each in span.start if each["kind"] != "Pod")
+        self._load(each for each in span.start if each["kind"] == "Pod")
+        clock = self.simulation.clock
+        for change in span.changes:
+            if change.key[0] not in _USAGE:
+                clock.at(max(change.at * MILLISECOND, clock.now), self._writer(change))
+
+    def _load(self, documents: Iterable[Document]) -> None:
+        for each in documents:
+            if each["kind"] not in _USAGE:
+                self.simulation.store.load(self._read(each))
+
+    def _read(self, document: Mapping[str, Any]) -> Any:
+        return read_object(document, self._readable).manifest
+
+    def _writer(self, change: RecordedChange) -> Any:
+        return lambda: self._write(change)
+
+    def _write(self, change: RecordedChange) -> None:
+        store = self.simulation.store
+        kind, namespace, name = change.key
+        if change.new is None:
+            store.forget(kind, namespace, name)
+            return
+        if kind == "Pod" and disruption(change.new) == EVICTED and disruption(change.old) != EVICTED:
+            pod: Pod | None = store.get("Pod", namespace, name)
+            if pod is not None:
+                self.observer.evicted(pod, (self._actor(pod.node),))
+        store.load(self._read(change.new))
+
+    def _actor(self, node: str) -> str:
+        """Who evicts a pod: a drain, if its node is cordoned."""
+        found = self.simulation.store.get("Node", "", node)
+        return DRAIN if found is not None and found.spec.unschedulable else OTHERS

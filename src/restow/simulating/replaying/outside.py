@@ -1,0 +1,266 @@
+"""Which recorded changes came from outside, as events: what people, pipelines, machines and other deschedulers did.
+
+Everything that a simulated controller, scheduler or kubelet does is left out, because it happens again by itself: the pods
+and ReplicaSets of workloads, where pods land, what follows from a node that is silent. An eviction from a cordoned node is
+part of a drain, and the whole node is drained. A pod that nobody evicted and that its controller had no reason to delete was
+deleted by somebody. Taints that follow from the state of a node, and those of restow, are not from outside either.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from restow.cluster.snapshot import ClusterStore
+from restow.kube.duration import MILLISECOND
+from restow.recordings.reading import Document, RecordedChange, RecordedSpan
+from restow.simulating.replaying.documents import (
+    EVICTED,
+    RecordedObjects,
+    condition,
+    controller_of,
+    disruption,
+    is_over,
+    is_terminating,
+    is_true,
+    metadata_of,
+    node_of,
+    reference_to,
+    spec_of,
+    status_of,
+)
+from restow.simulating.replaying.events import DeletePod, EvictPod, PodOfWorkload, Replace, ReturnNode, is_from_outside
+from restow.simulating.replaying.start_times import StartTimes
+from restow.simulating.scenarios.events import Action, Delete, Drain, FailNode, TimedEvent
+from restow.simulating.scenarios.folder import read_object
+from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
+
+#: Kinds of which only the beginning is replayed: others write them, or nothing simulated reads their changes.
+_STILL: Final = frozenset(
+    (
+        "ControllerRevision",
+        "NodeMetrics",
+        "PodMetrics",
+        "ResourceClaim",
+        "ResourceSlice",
+        "DeviceClass",
+        "DeviceTaintRule",
+        "VolumeAttachment",
+    )
+)
+#: Kinds whose status simulated controllers write.
+_OWN_STATUS: Final = frozenset(
+    (
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "Job",
+        "PodDisruptionBudget",
+        "ReplicaSet",
+        "ReplicationController",
+        "StatefulSet",
+    )
+)
+#: Fields of metadata and annotations that controllers write, or that follow from a change.
+_FOLLOWING: Final = frozenset(("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"))
+_WRITTEN: Final = ("deployment.kubernetes.io/",)
+#: What the control plane says of a node from which it hears nothing.
+_SILENT: Final = "Unknown"
+#: Milliseconds by which watches of two kinds may be apart.
+_APART: Final = 5_000
+
+
+@dataclass(slots=True)
+class OutsideEvents:
+    """Goes through the changes of a recording in their order."""
+
+    span: RecordedSpan
+    objects: RecordedObjects
+    times: StartTimes
+    #: Nanoseconds since the epoch: when the run begins.
+    begins: int
+    _cordoned: set[str] = field(default_factory=set)
+    _drained: set[str] = field(default_factory=set)
+    _deleted: set[str] = field(default_factory=set)
+    #: The pods of each controller that are there and not on their way out, by uid.
+    _active: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _readable: ClusterStore = field(default_factory=ClusterStore)
+
+    def all(self) -> Iterator[TimedEvent]:
+        """Yield the events, by time."""
+        for each in self.span.start:
+            if each["kind"] == "Node" and spec_of(each).get("unschedulable"):
+                self._cordoned.add(metadata_of(each)["name"])
+            self._count(each, each)
+        for change in self.span.changes:
+            for word, text, action in self._of(change):
+                yield TimedEvent(change.at * MILLISECOND - self.begins, word, action, (), text)
+            self._count(change.new, change.new or change.old)
+
+    def _count(self, now: Document | None, known: Document | None) -> None:
+        if known is None or known["kind"] != "Pod":
+            return
+        pods, uid = self._active[controller_of(known).get("uid", "")], metadata_of(known).get("uid", "")
+        if is_terminating(now) or is_over(now):
+            pods.discard(uid)
+        else:
+            pods.add(uid)
+
+    def _of(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
+        kind = change.key[0]
+        if kind in _STILL:
+            return
+        if kind == "Node":
+            yield from self._of_node(change)
+        elif kind == "Pod":
+            yield from self._of_pod(change)
+        elif not self.objects.is_made(_known(change)):
+            yield from self._of_object(change)
+
+    def _of_object(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
+        old, new = change.old, change.new
+        target, uid = reference_to(_known(change)), metadata_of(_known(change)).get("uid", "")
+        name = _title(target)
+        if is_terminating(new):
+            if uid not in self._deleted and not is_terminating(old):
+                self._deleted.add(uid)
+                yield "delete", f"delete {name}", Delete(target)
+        elif new is not None and (old is None or _written(old) != _written(new)):
+            word, text = ("apply", f"create {name}") if old is None else _change_text(name, old, new)
+            yield word, text, Replace(self._manifest(new))
+
+    def _of_node(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
+        old, new, name = change.old, change.new, change.key[2]
+        if new is None:
+            self._cordoned.discard(name)
+            yield "delete", f"delete node/{name}", Delete(reference_to(_known(change)))
+            return
+        self._note_cordon(name, new)
+        if old is None or _written_of_node(old) != _written_of_node(new):
+            word, text = ("apply", f"create node/{name}") if old is None else _node_text(name, old, new)
+            yield word, text, Replace(self._manifest(new))
+        was, now = (condition(each, "Ready").get("status") for each in (old, new))
+        if old is not None and now == _SILENT and was != _SILENT:
+            yield "failNode", f"{name} is silent", FailNode(NodeChoice(name))
+        elif was == _SILENT and now != _SILENT:
+            yield "restartNode", f"{name} is back", ReturnNode(NodeChoice(name))
+
+    def _note_cordon(self, name: str, node: Document) -> None:
+        if spec_of(node).get("unschedulable"):
+            self._cordoned.add(name)
+        else:
+            self._cordoned.discard(name)
+            self._drained.discard(name)
+
+    def _of_pod(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
+        old, new = change.old, change.new
+        pod = _known(change)
+        if disruption(new) == EVICTED and disruption(old) != EVICTED:
+            self._deleted.add(metadata_of(pod).get("uid", ""))
+            yield from self._evicted(pod)
+        elif is_terminating(new) and not is_terminating(old):
+            yield from self._gone(change, pod)
+        elif old is None and new is not None and not self.objects.is_made(new):
+            yield "apply", f"create {_title(reference_to(new))}", Replace(self._manifest(self._born(new)))
+
+    def _evicted(self, pod: Document) -> Iterator[tuple[str, str, Action]]:
+        node = node_of(pod)
+        if node not in self._cordoned:
+            yield "evict", "", EvictPod(self._choice(pod))
+        elif node not in self._drained:
+            self._drained.add(node)
+            yield "drain", f"drain {node}", Drain(NodeChoice(node))
+
+    def _gone(self, change: RecordedChange, pod: Document) -> Iterator[tuple[str, str, Action]]:
+        """The deletion of a pod begins that nobody has evicted."""
+        uid = metadata_of(pod).get("uid", "")
+        if uid in self._deleted or disruption(change.new) or disruption(change.old):
+            return
+        if not self.objects.is_made(pod):
+            self._deleted.add(uid)
+            yield "delete", f"delete {_title(reference_to(pod))}", DeletePod(self._choice(pod))
+        elif not is_over(pod) and self._is_missed(change.at, pod):
+            yield "delete", f"delete {_title(reference_to(pod))}", DeletePod(self._choice(pod))
+
+    def _is_missed(self, at: int, pod: Document) -> bool:
+        """Whether the controller of a pod wants as many pods as it has, so that it has not deleted this one."""
+        owner = controller_of(pod)
+        seen = list(self.objects.between(owner["uid"], at - _APART, at + _APART))
+        if owner["kind"] not in _COUNTED or any(map(is_terminating, seen)):
+            return False
+        wanted = min(spec_of(each).get("replicas", 1) for each in seen if each is not None)
+        return len(self._active[owner["uid"]]) <= wanted and not any(_is_outdated(pod, each) for each in seen)
+
+    def _choice(self, pod: Document) -> PodOfWorkload:
+        workload = self.objects.workload_of(pod)
+        return PodOfWorkload(reference_to(pod), None if workload.kind == "Pod" else workload, node_of(pod))
+
+    def _born(self, pod: Document) -> Document:
+        """A pod as it came: a scheduler binds it, unless it has never been without its node."""
+        if metadata_of(pod).get("annotations", {}).get("kubernetes.io/config.mirror"):
+            return pod
+        spec = {name: value for name, value in spec_of(pod).items() if name != "nodeName"}
+        return pod | {"spec": spec, "status": {}}
+
+    def _manifest(self, document: Document) -> Any:
+        return read_object(self.times.annotated(document, self.objects), self._readable).manifest
+
+
+#: Controllers that delete a pod because they have too many, or a new template.
+_COUNTED: Final = ("ReplicaSet", "ReplicationController", "StatefulSet")
+
+
+def _known(change: RecordedChange) -> Document:
+    found = change.new or change.old
+    assert found is not None
+    return found
+
+
+def _is_outdated(pod: Document, owner: Document | None) -> bool:
+    """Whether a StatefulSet has another revision than a pod."""
+    wanted = "" if owner is None else status_of(owner).get("updateRevision", "")
+    return bool(wanted) and (metadata_of(pod).get("labels") or {}).get("controller-revision-hash", wanted) != wanted
+
+
+def _written(document: Document) -> Document:
+    """What people write of an object: its labels, annotations and spec."""
+    left = {"status", "metadata"} if document["kind"] in _OWN_STATUS else {"metadata"}
+    metadata = {name: value for name, value in metadata_of(document).items() if name not in _FOLLOWING}
+    annotations = metadata.get("annotations") or {}
+    metadata["annotations"] = {name: value for name, value in annotations.items() if not name.startswith(_WRITTEN)}
+    return {name: value for name, value in document.items() if name not in left} | {"metadata": metadata}
+
+
+def _written_of_node(node: Document) -> Document:
+    status, spec = status_of(node), spec_of(node)
+    taints = [each for each in spec.get("taints") or () if is_from_outside(str(each.get("key")))]
+    own = {name: status.get(name) for name in ("allocatable", "capacity")}
+    own["conditions"] = sorted((each.get("type"), each.get("status")) for each in status.get("conditions") or ())
+    written = _written(node | {"status": own})
+    return written | {"spec": spec | {"taints": taints, "unschedulable": bool(spec.get("unschedulable"))}}
+
+
+def _title(name: Reference) -> str:
+    """How a scenario names an object."""
+    return "/".join((name.kind.lower(), *filter(None, (name.namespace.replace(DEFAULT_NAMESPACE, ""),)), name.name))
+
+
+def _node_text(name: str, old: Document, new: Document) -> tuple[str, str]:
+    was, now = (bool(spec_of(each).get("unschedulable")) for each in (old, new))
+    if was != now:
+        word = "cordon" if now else "uncordon"
+        return word, f"{word} {name}"
+    if is_true(old, "Ready") != is_true(new, "Ready"):
+        return "apply", f"{name} is {'ready' if is_true(new, 'Ready') else 'not ready'}"
+    return "apply", f"change node/{name}"
+
+
+def _change_text(name: str, old: Document, new: Document) -> tuple[str, str]:
+    before, after = (spec_of(each).get("replicas", 1) for each in (old, new))
+    if before != after:
+        return "scale", f"scale {name} to {after}"
+    if spec_of(old).get("template") != spec_of(new).get("template"):
+        return "apply", f"roll out {name}"
+    return "apply", f"change {name}"

@@ -1,0 +1,127 @@
+"""What happened in a simulated cluster is recorded; what came from outside is found in the recording, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import a_node
+from builders.recordings import recorded
+from restow.kube.duration import SECOND
+from restow.simulating.api_server.eviction import evict
+from restow.simulating.replaying.replay import replay_of
+from simulating.manifests import a_bare_pod, a_controller, a_template
+from simulating.replaying.replayed import a_scene
+from simulating.scenarios.staging import Staged
+from simulating.scenarios.test_event_applier import budget, written
+
+_QUIET = 60
+_START = [
+    written(a_controller("Deployment", "web", 3)),
+    written(a_controller("StatefulSet", "db", 2)),
+    written(a_controller("DaemonSet", "agent")),
+    written(a_bare_pod("once")),
+    budget(max_unavailable=1),
+]
+
+
+def found(tmp_path, *events, start=_START, then=lambda scene: None, seconds=600):
+    """The texts of the events in the recording of a run, and how many evictions by others there are."""
+    timed = [{"at": f"{_QUIET + 10 * (number + 1)}s"} | each for number, each in enumerate(events)]
+    scene = Staged(start=start, events=timed, seed=1)
+    scene.run(_QUIET)
+    scene.clock.after(5 * SECOND, lambda: then(scene))
+    replay = replay_of(recorded(scene, seconds, tmp_path))
+    return [each.text for each in replay.events if each.text], sum(each.word == "evict" for each in replay.events)
+
+
+@pytest.mark.parametrize(
+    ("event", "texts"),
+    [
+        ({"scale": "deployment/web", "to": 5}, ["scale deployment/web to 5"]),
+        ({"scale": "statefulset/db", "to": 1}, ["scale statefulset/db to 1"]),
+        ({"setImage": "deployment/web", "to": {"c": "i:2"}}, ["roll out deployment/web"]),
+        ({"setImage": "statefulset/db", "to": {"c": "i:2"}}, ["roll out statefulset/db"]),
+        ({"setImage": "daemonset/agent", "to": {"c": "i:2"}}, ["roll out daemonset/agent"]),
+        ({"delete": "deployment/web"}, ["delete deployment/web"]),
+        ({"delete": "pod/once"}, ["delete pod/once"]),
+        ({"delete": "pod/db-0"}, ["delete pod/db-0"]),
+        ({"delete": "pdb/web"}, ["delete poddisruptionbudget/web"]),
+        ({"cordon": "n1"}, ["cordon n1"]),
+        ({"drain": "n1"}, ["cordon n1", "drain n1"]),
+        ({"taint": "n1", "with": "a=1:NoExecute"}, ["change node/n1"]),
+        ({"label": "node/n1", "with": {"zone": "b"}}, ["change node/n1"]),
+        ({"delete": "node/n1"}, ["delete node/n1"]),
+        ({"failNode": "n1"}, ["n1 is not ready", "n1 is silent"]),
+        ({"apply": a_node("n9", cpu="4", memory="8Gi")}, ["create node/n9"]),
+        ({"apply": written(a_controller("Deployment", "new", 2))}, ["create deployment/new"]),
+        ({"apply": written(a_bare_pod("late"))}, ["create pod/late"]),
+    ],
+)
+def test_what_people_and_machines_do_is_from_outside(tmp_path, event, texts):
+    assert found(tmp_path, event) == (texts, 0)
+
+
+def test_nothing_is_from_outside_where_nothing_happens(tmp_path):
+    assert found(tmp_path) == ([], 0)
+
+
+def test_what_jobs_and_cron_jobs_make_is_not_from_outside(tmp_path):
+    job = {"template": a_template("j", restartPolicy="Never")}
+    cron = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "often", "namespace": "default"},
+        "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job}},
+    }
+    assert found(tmp_path, start=[cron]) == ([], 0)
+
+
+def test_a_deleted_pod_of_a_workload_is_from_outside(tmp_path):
+    def delete(scene):
+        scene.delete("Pod", scene.names("web")[0])
+
+    (text,), _ = found(tmp_path, then=delete)
+    assert text.startswith("delete pod/web-")
+
+
+def test_an_eviction_is_that_of_another_client(tmp_path):
+    assert found(tmp_path, then=lambda scene: evict(scene.store, "default", scene.names("web")[0])) == ([], 1)
+
+
+def test_scaling_down_right_after_somebody_deleted_a_pod_deletes_it_once(tmp_path):
+    """A controller that wants fewer pods at that moment may have deleted it itself."""
+    texts, _ = found(tmp_path, {"scale": "deployment/web", "to": 1}, then=lambda scene: scene.delete("Pod", "db-1"))
+    assert texts == ["delete pod/db-1", "scale deployment/web to 1"]
+
+
+def test_a_node_that_is_back_is_from_outside(tmp_path):
+    restart = {"restartNode": "n1"}
+    calm = {"label": "deployment/web", "with": {"a": "b"}}
+    texts, _ = found(tmp_path, {"failNode": "n1"}, *(calm for _ in range(6)), restart)
+    assert [each for each in texts if "n1" in each] == ["n1 is not ready", "n1 is silent", "n1 is ready", "n1 is back"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"scale": "deployment/web", "to": 5},
+        {"setImage": "deployment/web", "to": {"c": "i:2"}},
+        {"setImage": "statefulset/db", "to": {"c": "i:2"}},
+        {"delete": "deployment/web"},
+        {"delete": "pod/db-0"},
+        {"cordon": "n1"},
+        {"drain": "n1"},
+        {"failNode": "n1"},
+        {"delete": "node/n1"},
+    ],
+    ids=str,
+)
+def test_events_of_a_recording_are_found_again_in_the_recording_of_its_replay(tmp_path, event):
+    """So a replay of a replay is a replay."""
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    scene = Staged(start=_START, events=[{"at": "70s"} | event], seed=1)
+    scene.run(_QUIET)
+    first = replay_of(recorded(scene, 600, tmp_path / "first"))
+    second = replay_of(recorded(a_scene(first), 600, tmp_path / "second"))
+    assert [each.text for each in first.events] == [each.text for each in second.events]
