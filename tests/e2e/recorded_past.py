@@ -60,12 +60,12 @@ class Stage:
             self.recreate,
             self.scale_state,
         ]
-        end, number = time.monotonic() + seconds, 0
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
+            number = sum(self.done.values())
             step = steps[number] if number < len(steps) else self.chance.choice(steps)
             step()
             self.done[step.__name__] = self.done.get(step.__name__, 0) + 1
-            number += 1
             time.sleep(_PAUSE)
 
     def scale(self) -> None:

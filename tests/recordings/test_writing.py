@@ -150,13 +150,30 @@ def test_a_kind_that_is_lost_is_a_gap_of_this_kind(keep, tmp_path: Path):
     kept = keep()
     kept.begin()
     kept.writer.lose(BEGIN + 10_000, "Pod")
-    kept.writer.find(BEGIN + 40_000, "Pod")
-    kept.writer.lose(BEGIN + 50_000, "Node")
-    span = kept.end(60)
+    kept.writer.find(BEGIN + 400_000, "Pod")
+    kept.writer.lose(BEGIN + 500_000, "Node")
+    span = kept.end(900)
     assert [(each.since - BEGIN, each.until - BEGIN, each.kind) for each in span.gaps] == [
-        (10_000, 40_000, "Pod"),
-        (50_000, 60_000, "Node"),
+        (10_000, 400_000, "Pod"),
+        (500_000, 900_000, "Node"),
     ]
+
+
+def test_a_watch_that_breaks_off_for_a_moment_is_no_gap(keep):
+    """It continues where it was: nothing is missing."""
+    kept = keep()
+    kept.begin()
+    kept.writer.lose(BEGIN + 10_000, "Pod")
+    kept.writer.find(BEGIN + 70_000, "Pod")
+    assert not kept.end(900).gaps
+
+
+def test_a_kind_that_was_never_there_is_a_gap_however_short_the_recording_is(keep):
+    kept = keep()
+    kept.writer.lose(BEGIN, "CronJob")
+    kept.begin()
+    (gap,) = kept.end(20).gaps
+    assert gap.kind == "CronJob"
 
 
 def test_a_gap_reaches_over_the_beginning_of_a_segment(keep, tmp_path: Path):

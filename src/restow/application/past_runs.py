@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from restow.errors import InputError
+from restow.errors import InputError, OutOfRangeError
 from restow.kube.duration import MILLISECOND, SECOND
 from restow.kube.timestamps import format_time, parse_time
 from restow.recordings.reading import is_recording, read_recording
@@ -30,7 +30,7 @@ def read_replay(paths: Iterable[str], since: str | None, until: str | None) -> R
     span = read_recording(found[0], _milliseconds("--from", since), _milliseconds("--to", until))
     try:
         return replay_of(span)
-    except ValueError as error:
+    except (ValueError, OutOfRangeError) as error:
         raise InputError(f"{found[0]}: {error}") from error
 
 
@@ -58,5 +58,8 @@ def replayed(scenario: Scenario, replay: ReplayedSpan) -> Scenario:
 def beside_the_past(result: SimulationResult, finished: Finished, replay: ReplayedSpan) -> SimulationResult:
     """Return a result with what was recorded in the same time."""
     end = finished.begins + min(finished.duration, replay.duration)
-    recorded = recorded_run(replay.span, replay.begins, max(end, replay.begins + SECOND))
+    try:
+        recorded = recorded_run(replay.span, replay.begins, max(end, replay.begins + SECOND))
+    except (ValueError, OutOfRangeError) as error:
+        raise InputError(f"the recording has an object that cannot be read: {error}") from error
     return with_past(result, replay, recorded, finished.record)

@@ -99,6 +99,7 @@ def read_inputs(request: ScenarioRequest, feedback: Feedback) -> Inputs:
     replay = read_replay(request.paths, request.since, request.until)
     if replay is not None:
         _check_replayed(request)
+        feedback.warn(problem_lines([f"left out of the replay: {each}" for each in replay.left_out]))
         scenario = replayed(scenario, replay)
     ending = _ending(request, scenario, name)
     feedback.warn(problem_lines([str(each) for each in scenario.findings if each.severity == "warning"]))

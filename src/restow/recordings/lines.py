@@ -19,7 +19,7 @@ KIND: Final = "RecordingSegment"
 SUFFIX: Final = ".jsonl.gz"
 #: Milliseconds after which a line says that nothing has happened, where nothing has.
 ALIVE: Final = 60_000
-#: Milliseconds without any line that are a gap: the recorder was away.
+#: Milliseconds without any line, or without a kind, that are a gap. After less, watches continue where they were.
 GAP: Final = 3 * ALIVE
 
 

@@ -194,8 +194,13 @@ class _Reader:
             )
         self._pass()
         gaps = [*self._gaps, *(RecordingGap(at, until, kind) for kind, at in self._unknown.items())]
-        within = tuple(each for each in gaps if each.until > since)
+        within = tuple(each for each in gaps if each.until > since and _is_long(each, since, until))
         return RecordedSpan(since, until, self._start or (), tuple(self._changes), within, self._minor)
+
+
+def _is_long(gap: RecordingGap, since: int, until: int) -> bool:
+    """Whether a gap matters: after a short one, what happened meanwhile is known, only a little later."""
+    return gap.until - gap.since > GAP or (gap.since <= since and gap.until >= until)
 
 
 def _time(at: int) -> str:

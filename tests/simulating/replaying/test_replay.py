@@ -163,6 +163,19 @@ def test_what_pods_use_is_replayed(tmp_path):
     assert used[-2:] == [{"deployment/default/web": 80, "node/n1": 500}, {"deployment/default/web": 20}]
 
 
+def test_an_object_that_cannot_be_read_is_left_out_and_named(tmp_path):
+    """A quantity beyond what the scheduler counts, as the API server takes it."""
+    scene = Staged(start=_START[:1], seed=1, nodes=1)
+    scene.run(_QUIET)
+    span = recorded(scene, 60, tmp_path)
+    odd = next(each for each in span.start if each["kind"] == "Pod")
+    odd["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "9E"}}
+    replay = replay_of(span)
+    (sentence,) = replay.left_out
+    assert odd["metadata"]["name"] in sentence
+    assert finished(replay).record.size.pods == 3
+
+
 def test_a_node_that_comes_takes_pods(tmp_path):
     timed = [
         {"at": "70s", "apply": a_node("n9", cpu="4", memory="8Gi")},

@@ -6,18 +6,16 @@ Nothing acts here: every change is written as it was recorded, at its time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from restow.cluster.snapshot import ClusterStore
 from restow.kube.duration import MILLISECOND
-from restow.kube.manifests import Pod
+from restow.kube.manifests import Pod, manifest_of
 from restow.recordings.reading import Document, RecordedChange, RecordedSpan
 from restow.simulating.replaying.documents import EVICTED, disruption
 from restow.simulating.replaying.events import OTHERS
 from restow.simulating.scenarios.events import DRAIN
-from restow.simulating.scenarios.folder import read_object
 from restow.simulating.scenarios.judging import Judge
 from restow.simulating.scenarios.observing import RunObserver
 from restow.simulating.scenarios.recording import RunRecord, RunRecorder
@@ -28,7 +26,10 @@ _USAGE: Final = frozenset(("NodeMetrics", "PodMetrics"))
 
 
 def recorded_run(span: RecordedSpan, begins: int, end: int) -> RunRecord:
-    """Return what happened in a recording until a time; both in nanoseconds since the epoch."""
+    """Return what happened in a recording until a time; both in nanoseconds since the epoch.
+
+    ValueError for an object that cannot be read.
+    """
     simulation = VirtualCluster.at(begins, 1, span.server_minor)
     recorder = RunRecorder()
     observer = RunObserver(simulation, Judge(()), [recorder.observe])
@@ -44,7 +45,6 @@ class _Past:
 
     simulation: VirtualCluster
     observer: RunObserver
-    _readable: ClusterStore = field(default_factory=ClusterStore)
 
     def enter(self, span: RecordedSpan) -> None:
         """Write the beginning now, and each change at its time."""
@@ -58,10 +58,7 @@ class _Past:
     def _load(self, documents: Iterable[Document]) -> None:
         for each in documents:
             if each["kind"] not in _USAGE:
-                self.simulation.store.load(self._read(each))
-
-    def _read(self, document: Mapping[str, Any]) -> Any:
-        return read_object(document, self._readable).manifest
+                self.simulation.store.load(manifest_of(each))
 
     def _writer(self, change: RecordedChange) -> Any:
         return lambda: self._write(change)
@@ -76,7 +73,7 @@ class _Past:
             pod: Pod | None = store.get("Pod", namespace, name)
             if pod is not None:
                 self.observer.evicted(pod, (self._actor(pod.node),))
-        store.load(self._read(change.new))
+        store.load(manifest_of(change.new))
 
     def _actor(self, node: str) -> str:
         """Who evicts a pod: a drain, if its node is cordoned."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from restow.recordings.reading import Document, RecordedSpan
+from restow.recordings.reading import Document, ObjectKey, RecordedSpan
 from restow.simulating.scenarios.references import Reference
 
 #: By kind, the kinds of controllers that a simulation has and that make such objects.
@@ -46,6 +46,12 @@ def reference_to(document: Document) -> Reference:
     """The name of an object."""
     metadata = metadata_of(document)
     return Reference(document["kind"], metadata.get("namespace") or "", metadata["name"])
+
+
+def key_of(document: Document) -> ObjectKey:
+    """Kind, namespace and name of an object."""
+    metadata = metadata_of(document)
+    return document["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
 def condition(document: Document | None, kind: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Final
 from restow.kube.duration import MILLISECOND
 from restow.kube.quantity import parse_quantity
 from restow.recordings.reading import Document, ObjectKey, RecordedSpan
-from restow.simulating.replaying.documents import RecordedObjects, node_of
+from restow.simulating.replaying.documents import RecordedObjects, key_of, node_of
 from restow.simulating.replaying.events import SetAverageUsage
 from restow.simulating.scenarios.events import TimedEvent
 from restow.simulating.scenarios.references import Reference
@@ -30,16 +30,12 @@ def usage_events(span: RecordedSpan, objects: RecordedObjects, begins: int) -> I
     """Yield the readings, by time; ``begins`` is the start of the run, in nanoseconds since the epoch."""
     readings = _Readings(objects)
     for each in span.start:
-        readings.take((each["kind"], _namespace(each), each["metadata"]["name"]), each, span.begins)
+        readings.take(key_of(each), each, span.begins)
     for change in span.changes:
         if readings.since is not None and change.at > readings.since + _ONE_READING:
             yield from readings.event(begins)
         readings.take(change.key, change.new, change.at)
     yield from readings.event(begins)
-
-
-def _namespace(document: Document) -> str:
-    return document["metadata"].get("namespace") or ""
 
 
 @dataclass(slots=True)
