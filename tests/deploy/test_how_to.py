@@ -40,4 +40,4 @@ def test_it_tells_when_cycles_are_made():
 
 
 def test_it_tells_of_every_way():
-    assert set(re.findall(r"kubectl apply -k deploy/kubernetes/(\w+)", PAGE)) == {*WAYS, "shadow", "page"}
+    assert set(re.findall(r"kubectl apply -k deploy/kubernetes/(\w+)", PAGE)) == {*WAYS, "shadow", "page", "recording"}

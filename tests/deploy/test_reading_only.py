@@ -1,4 +1,4 @@
-"""The manifests of a shadow and of a page: with the rights to read, and no others."""
+"""The manifests of a shadow, of a page and of a recorder: with the rights to read, and no others."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from deploy.manifests import KUBERNETES, documents, manifests, only, pod_of
 (DEPLOYMENT,) = pod_of(only(manifests(KUBERNETES / "deployment"), "Deployment"))["spec"]["containers"]
 
 
-@pytest.mark.parametrize("name", ["shadow", "page"])
+@pytest.mark.parametrize("name", ["shadow", "page", "recording"])
 def test_the_rights_to_evict_are_left_out(name):
     kustomization = documents(KUBERNETES / name / "kustomization.yaml")[0]
     gone = {(each["kind"], each["metadata"]["name"]) for each in map(yaml.safe_load, _patches(kustomization))}
-    assert gone == {
-        (each["kind"], each["metadata"]["name"]) for each in documents(KUBERNETES / "base" / "evicting.yaml")
-    }
+    evicting = {(each["kind"], each["metadata"]["name"]) for each in documents(KUBERNETES / "base" / "evicting.yaml")}
+    # A recorder has no policy.
+    assert gone - {("ConfigMap", "restow-policy")} == evicting
 
 
 def test_a_shadow_is_the_deployment():
@@ -36,6 +36,16 @@ def test_a_page_is_reached_by_a_forwarded_port_only():
     assert "ports" not in page
     assert not [each for each in objects if each["kind"] in {"Service", "Ingress"}]
     assert page["securityContext"] == DEPLOYMENT["securityContext"]
+
+
+def test_a_recorder_keeps_less_than_its_claim_has():
+    """What it is allowed to write must fit, or it records nothing any more."""
+    objects = list(manifests(KUBERNETES / "recording"))
+    (recorder,) = pod_of(only(objects, "Deployment"))["spec"]["containers"]
+    (size,) = (int(each.removeprefix("--max-size=")) for each in recorder["args"] if "--max-size" in each)
+    claim = only(objects, "PersistentVolumeClaim")["spec"]["resources"]["requests"]["storage"]
+    assert size * (1 << 20) < int(claim.removesuffix("Gi")) * (1 << 30)
+    assert recorder["securityContext"] == DEPLOYMENT["securityContext"]
 
 
 def _patches(kustomization):

@@ -87,7 +87,7 @@ def container_of(workload: Object) -> Object:
     return container  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("way", [*WAYS, "shadow", "page"])
+@pytest.mark.parametrize("way", [*WAYS, "shadow", "page", "recording"])
 def test_a_kustomization_is_accepted(plane: ControlPlane, way: str) -> None:
     for thing in kustomized(DEPLOY / "kubernetes" / way):
         answer = try_out(plane.admin, thing)

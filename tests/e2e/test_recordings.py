@@ -22,6 +22,7 @@ import pytest
 from builders.policies import a_config, a_policy, a_profile
 from e2e.control_plane import ControlPlane
 from e2e.recorded_past import Stage
+from e2e.shipped import DEPLOY, kubeconfig_of_restow, kustomized, rights
 from e2e.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -38,7 +39,8 @@ _A_MOMENT = 1.0
 def recorder(plane: ControlPlane, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A recorder that has begun; it is to have ended afterwards."""
     log = directory / "log"
-    command = [*_RESTOW, "record", "-o", str(directory / "recording"), f"--kubeconfig={plane.kubeconfig}"]
+    kubeconfig = kubeconfig_of_restow(plane)
+    command = [*_RESTOW, "record", "-o", str(directory / "recording"), f"--kubeconfig={kubeconfig}"]
     with log.open("w") as file:
         process = subprocess.Popen(command, env=_ENVIRONMENT, stderr=file)
         try:
@@ -56,6 +58,7 @@ def past(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, S
     with ControlPlane(tmp_path_factory.mktemp("plane")) as plane:
         stage = Stage(plane, random.Random(_SEED))
         stage.begin()
+        plane.admin.create_all(rights(kustomized(DEPLOY / "kubernetes" / "recording")))
         with recorder(plane, directory) as process:
             stage.play(_SECONDS / 2)
             process.kill()
@@ -64,8 +67,12 @@ def past(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, S
             stage.play(_SECONDS / 2)
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
-    print((directory / "log").read_text(), stage.done, directory)
-    assert "Traceback" not in (directory / "log").read_text()
+    log = (directory / "log").read_text()
+    print(log, stage.done, directory)
+    assert "Traceback" not in log
+    # The rights that are shipped are enough; there is no metrics server here.
+    refused = [line for line in log.splitlines() if "is not recorded" in line]
+    assert {line.split()[0] for line in refused} <= {"PodMetrics", "NodeMetrics"}, refused
     return directory / "recording", stage
 
 
@@ -86,20 +93,25 @@ def compared(past: tuple[Path, Stage]) -> dict[str, Any]:
     return found
 
 
-def test_of_each_workload_as_many_pods_come_and_are_evicted(compared: dict[str, Any]) -> None:
-    """By each kind of event."""
-    assert len(compared["workloads"]) >= 8
+def test_of_each_workload_as_many_pods_come_and_are_there(compared: dict[str, Any], past: tuple[Path, Stage]) -> None:
+    """What a drain finds on its node depends on what a scheduler has chosen among equal nodes: at most this differs."""
+    drains = past[1].done.get("drain", 0)
     for each in compared["workloads"]:
-        assert each["recordedNewPods"] == each["simulatedNewPods"], each
-        assert each["recordedPods"] == each["simulatedPods"], each
+        allowed = 0 if _has_no_choice(each) else drains
+        assert abs(each["recordedNewPods"] - each["simulatedNewPods"]) <= allowed, each
+        assert abs(each["recordedEvictions"] - each["simulatedEvictions"]) <= allowed, each
+        if not each["workload"].startswith("job/"):
+            assert each["recordedPods"] == each["simulatedPods"], each
 
 
 def test_pods_that_can_be_on_one_node_only_land_there(compared: dict[str, Any]) -> None:
-    """The others may be where a scheduler has chosen among equal nodes."""
-    pinned = [each for each in compared["workloads"] if "pinned" in each["workload"]]
-    assert pinned
-    assert all(each["sameNode"] == each["recordedPods"] for each in pinned)
-    assert all(each["recordedEvictions"] == each["simulatedEvictions"] for each in pinned)
+    found = [each for each in compared["workloads"] if _has_no_choice(each)]
+    assert len(found) >= 3
+    assert all(each["sameNode"] == each["recordedPods"] for each in found)
+
+
+def _has_no_choice(workload: dict[str, Any]) -> bool:
+    return "pinned" in workload["workload"] or workload["workload"].startswith("daemonset/")
 
 
 def test_gaps_in_service_and_waiting_times_are_as_long(compared: dict[str, Any], past: tuple[Path, Stage]) -> None:

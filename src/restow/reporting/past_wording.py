@@ -28,7 +28,7 @@ _NUMBERS: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
     "memorySpread": ("memory spread", _SPREAD),
 }
 #: Of the rows of ``workload_rows``.
-WORKLOAD_TITLES: Final = ("Workload", "New pods", "Evicted", "Below desired", "Same node")
+WORKLOAD_TITLES: Final = ("Recorded / simulated", "New pods", "Evicted", "Below desired", "Same node")
 
 
 def number_rows(past: RecordedPast) -> list[tuple[str, str, str]]:
@@ -41,7 +41,7 @@ def number_rows(past: RecordedPast) -> list[tuple[str, str, str]]:
 
 
 def workload_rows(past: RecordedPast) -> list[tuple[str, ...]]:
-    """Return the workloads in which the simulation differs from the past; equal numbers are written once."""
+    """Return the workloads in which the simulation differs from the past; the recorded number comes first, and equal ones are written once."""
     rows = (
         (
             short_name(each.workload),
@@ -68,7 +68,7 @@ def _differs(each: PastWorkload) -> bool:
 
 def _both(recorded: float, simulated: float, shown: Callable[[float], str]) -> str:
     one, other = shown(recorded), shown(simulated)
-    return one if one == other else f"{one}, simulated {other}"
+    return one if one == other else f"{one} / {other}"
 
 
 def sentences(past: RecordedPast) -> Sequence[str]:
