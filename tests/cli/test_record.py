@@ -99,6 +99,25 @@ def test_a_moment_of_the_replay_becomes_a_dump(restow, past, tmp_path):
     assert len(pods) == 5
 
 
+def test_a_recorded_moment_becomes_a_dump(restow, past):
+    then = datetime_at(restow, past, 120)
+    ran = restow("snapshot", "-f", past, "--at", then, "-o", "then.json")
+    assert (ran.status, f"of recording at {then}" in ran.err) == (0, True), ran.err
+    plan = restow("plan", "-f", "then.json")
+    assert "3 nodes, 5 pods" in plan.out
+    assert "missing" not in plan.err
+
+
+def test_a_dump_of_a_recording_is_offered_where_a_dump_is_needed(restow, past):
+    ran = restow("plan", "-f", past)
+    assert (ran.status, "restow snapshot -f recording --at TIME" in ran.err) == (2, True)
+
+
+def test_a_moment_goes_with_a_recording(restow):
+    ran = restow("snapshot", "-f", "-", "--at", "2026-01-01T00:00:00Z", stdin=b"{}")
+    assert (ran.status, "--at goes with a recording" in ran.err) == (2, True)
+
+
 def test_a_scenario_adds_to_a_recording(restow, past, tmp_path):
     scenario = """\
 apiVersion: restow.dev/v1alpha1

@@ -10,7 +10,7 @@ from builders import a_node, a_pod
 from builders.recordings import BEGIN, NO_LIMITS, lines_of
 from restow.errors import InputError
 from restow.kube.timestamps import format_time
-from restow.recordings.reading import is_recording, read_recording
+from restow.recordings.reading import is_recording, read_moment, read_recording
 from restow.recordings.writing import RecordingLimits, segments
 
 _HOUR = 3600
@@ -213,6 +213,25 @@ def test_times_that_were_not_recorded_are_refused_with_those_that_were(keep, tmp
         read_recording(str(tmp_path), BEGIN - 5000, None)
     with pytest.raises(InputError, match="there is nothing"):
         read_recording(str(tmp_path), None, BEGIN + 3_600_000)
+    with pytest.raises(InputError, match=f"it begins at {began}"):
+        read_moment(str(tmp_path), BEGIN - 5000)
+    with pytest.raises(InputError, match=f"recorded from {began} to {ended}"):
+        read_moment(str(tmp_path), BEGIN + 3_600_000)
+
+
+def test_a_moment_is_the_cluster_as_it_was_then(keep, tmp_path: Path):
+    kept = keep()
+    kept.put(0, a_pod("p"))
+    kept.writer.lose(BEGIN, "CronJob")
+    kept.begin()
+    for hour in range(1, 4):
+        kept.put(hour * _HOUR - 10, a_pod(f"p{hour}"))
+        kept.writer.flush(BEGIN + hour * _HOUR * 1000)
+    kept.end(3 * _HOUR + 5)
+    moment = read_moment(str(tmp_path), BEGIN + 2 * _HOUR * 1000)
+    assert names(moment.objects) == ["p", "p1", "p2"]
+    assert moment.unknown == {"CronJob"}
+    assert names(read_moment(str(tmp_path), None).objects) == ["p", "p1", "p2", "p3"]
 
 
 @pytest.mark.parametrize("content", [b"", b"not packed", b"\x1f\x8b broken"])

@@ -27,16 +27,19 @@ def read_replay(paths: Iterable[str], since: str | None, until: str | None) -> R
         if since is not None or until is not None:
             raise InputError("--from and --to go with a recording: -f DIRECTORY, as restow record has written it")
         return None
-    span = read_recording(found[0], _milliseconds("--from", since), _milliseconds("--to", until))
+    begin = None if since is None else milliseconds_of("--from", since)
+    end = None if until is None else milliseconds_of("--to", until)
+    span = read_recording(found[0], begin, end)
     try:
         return replay_of(span)
     except (ValueError, OutOfRangeError) as error:
         raise InputError(f"{found[0]}: {error}") from error
 
 
-def _milliseconds(option: str, text: str | None) -> int | None:
+def milliseconds_of(option: str, text: str) -> int:
+    """Return the time of an option, in milliseconds since the epoch; InputError where it is none."""
     try:
-        return None if text is None else parse_time(text) // MILLISECOND
+        return parse_time(text) // MILLISECOND
     except ValueError as error:
         raise InputError(f"{option}: {error}; write 2026-11-21T09:00:00Z") from error
 

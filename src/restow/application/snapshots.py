@@ -8,18 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from restow.application.clusters import ClusterSource, check_inputs, origin_of
 from restow.application.feedback import Collected, Feedback
 from restow.application.files import check_target, prepare_directory, write_file
 from restow.application.named_clusters import ClusterNames, NamedCluster, file_name_of, named_clusters
+from restow.application.past_runs import milliseconds_of
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_series import KIND as USAGE
 from restow.engines.registry import RunFeedback, in_processes, make_all
 from restow.engines.work import Tick
 from restow.errors import ClientError, InputError
+from restow.kube.duration import MILLISECOND
+from restow.kube.timestamps import format_time
+from restow.recordings.lines import RECORDED
+from restow.recordings.reading import is_recording, read_moment
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
-from restow.sources.documents import check_complete, garbage_collection_paused, read_objects
+from restow.sources.documents import check_complete, garbage_collection_paused, read_objects, take_objects
+from restow.sources.reading import InputDocument
 
 if TYPE_CHECKING:
     from restow.application.usage_asking import UsageRequest
@@ -45,6 +53,8 @@ class SnapshotRequest:
     memory_query: str | None = None
     #: The path of a policy, whose queries to Prometheus are asked too.
     policy: str | None = None
+    #: Of a recording, the moment.
+    at: str | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,10 +81,28 @@ def read_snapshot(request: SnapshotRequest, feedback: Feedback) -> Snapshot:
     if request.output is not None:
         check_target(request.output)
     with garbage_collection_paused(), feedback.working("reading the cluster"):
-        snapshot = _read(where, feedback)
+        moment = _recorded(where, request.at)
+        snapshot = _read(where, feedback) if moment is None else moment
     if wanted is not None:
         _add_usage(snapshot.cluster, wanted, where, feedback)
     return snapshot
+
+
+def _recorded(where: ClusterSource, at: str | None) -> Snapshot | None:
+    """The cluster at a moment of a recording; None where the inputs are none."""
+    if len(where.inputs) != 1 or not is_recording(where.inputs[0]):
+        if at is not None:
+            raise InputError("--at goes with a recording: -f DIRECTORY, as restow record has written it")
+        return None
+    (path,) = where.inputs
+    moment = read_moment(path, None if at is None else milliseconds_of("--at", at))
+    cluster = CompactCluster()
+    for kind in RECORDED:
+        if kind not in moment.unknown:
+            cluster.add(kind, ())
+    items = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": moment.objects})
+    take_objects(InputDocument(path, items), cluster)
+    return Snapshot(cluster, f"{path} at {format_time(moment.at * MILLISECOND)}")
 
 
 def _read(where: ClusterSource, feedback: Feedback) -> Snapshot:

@@ -33,6 +33,7 @@ _EXAMPLES = """Examples:
   restow snapshot --contexts 'prod-*' -o snapshots
   restow snapshot -f dumps/ -o cluster.json.gz
   restow snapshot --usage 24h --prometheus-url http://prometheus:9090 -o c.json.gz
+  restow snapshot -f recording --at 2026-11-21T09:00:00Z -o then.json
   restow snapshot | restow plan -f - --policy-config-file policy.yaml
 """
 
@@ -44,10 +45,12 @@ _USAGE = "Also store what nodes used for so long, such as 24h, as Prometheus has
 _CPU = "Query for the cores that each instance uses; $window is the time between two samples, 5m at least. Default: by node_exporter's metrics."
 _MEMORY = "Query for the bytes that each instance uses. Default: by node_exporter's metrics."
 
+_AT = "Of a recording, the moment, such as 2026-11-21T09:00:00Z. Default: the last one."
 _POLICY = "Policy whose queries to Prometheus are stored too, so that it can be tried without it."
 
 _Output = Annotated[str | None, PATHS, Parameter(name=["-o", "--output"], metavar="FILE", help=_FILE)]
 _Policy = Annotated[str | None, PATHS, Parameter(name="--policy-config-file", metavar="FILE", help=_POLICY)]
+_At = Annotated[str | None, Parameter(metavar="TIME", help=_AT)]
 _Usage = Annotated[str | None, Parameter(metavar="DURATION", help=_USAGE)]
 _Url = Annotated[str | None, Parameter(metavar="URL", help=PROMETHEUS_URL)]
 _Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=PROMETHEUS_TOKEN)]
@@ -72,6 +75,7 @@ def snapshot(
     cpu_query: _CpuQuery = None,
     memory_query: _MemoryQuery = None,
     policy_config_file: _Policy = None,
+    at: _At = None,
     verbose: Verbosity = 0,
 ) -> int:
     """Save a cluster to one compact file for -f.
@@ -100,6 +104,7 @@ def snapshot(
             cpu_query=cpu_query,
             memory_query=memory_query,
             policy=policy_config_file,
+            at=at,
         )
         found = read_snapshot(request, feedback)
         with feedback.working("writing the snapshot"):

@@ -23,13 +23,12 @@ from restow.client.transport import Api
 from restow.client.watching import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.errors import ClientError
 from restow.kube.decoding import name_of, path_first
-from restow.live.reading import METRICS, OPTIONAL, READ, REQUIRED, refusal_sentence
+from restow.live.reading import METRICS, OPTIONAL, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED
+from restow.recordings.lines import RECORDED
 from restow.recordings.redaction import Redactor
 from restow.recordings.writing import Key, RecordingWriter
 
-#: CronJobs, which no decision reads, make Jobs where a recording is replayed.
-RECORDED: Final = (*READ, "CronJob")
 #: Seconds from one flush to the next, and until a kind that the API server does not serve is requested again.
 _FLUSH: Final = 5.0
 _ASKED_AGAIN: Final = 60.0

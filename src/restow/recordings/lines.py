@@ -12,9 +12,12 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from restow.errors import InputError
+from restow.live.reading import READ
 
 API_VERSION: Final = "restow.dev/v1alpha1"
 KIND: Final = "RecordingSegment"
+#: The kinds that are recorded: those that decisions read, and CronJobs, which make Jobs where a recording is replayed.
+RECORDED: Final = (*READ, "CronJob")
 #: How the files end.
 SUFFIX: Final = ".jsonl.gz"
 #: Milliseconds after which a line says that nothing has happened, where nothing has.

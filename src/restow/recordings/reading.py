@@ -82,8 +82,10 @@ def recorded_files(path: str, since: int | None = None, until: int | None = None
     if not files:
         raise InputError(f"{path}: no recording in this directory; restow record --to {path} writes one")
     known = [(begins(each), each) for each in files]
+    if until is not None and until < known[0][0]:
+        raise InputError(f"{path}: there is nothing at {_time(until)}; it begins at {_time(known[0][0])}")
     first = max((begun for begun, _ in known if since is not None and begun <= since), default=known[0][0])
-    return [each for begun, each in known if begun >= first and (until is None or begun <= until)] or files[:1]
+    return [each for begun, each in known if begun >= first and (until is None or begun <= until)]
 
 
 def read_recording(path: str, since: int | None, until: int | None) -> RecordedSpan:
@@ -97,6 +99,29 @@ def read_recording(path: str, since: int | None, until: int | None) -> RecordedS
         if reader.is_over:
             break
     return reader.span(path)
+
+
+@dataclass(slots=True, frozen=True)
+class RecordedMoment:
+    """The cluster as it was at a time."""
+
+    #: Milliseconds since the epoch.
+    at: int
+    objects: tuple[Document, ...]
+    #: The kinds that could not be followed then.
+    unknown: frozenset[str]
+
+
+def read_moment(path: str, at: int | None) -> RecordedMoment:
+    """Return the cluster at a time, in milliseconds; None is the latest that was recorded.
+
+    InputError for what is no recording, and for a time that it does not have.
+    """
+    reader = _Reader(at, at)
+    files = recorded_files(path, at, at) if at is not None else recorded_files(path)[-1:]
+    for file in files:
+        reader.read(file)
+    return reader.moment(path)
 
 
 @dataclass(slots=True)
@@ -181,21 +206,34 @@ class _Reader:
         if self._start is None:
             self._start = tuple(self._state.values())
 
+    def moment(self, path: str) -> RecordedMoment:
+        """Return what is known at the end of what was read; InputError where that is another time."""
+        first = self._known(path)
+        at = self._last if self.until is None else self.until
+        if not first <= at <= self._last + GAP:
+            raise InputError(f"{path}: there is nothing at {_time(at)}; {self._recorded()}")
+        return RecordedMoment(at, tuple(self._state.values()), frozenset(self._unknown))
+
     def span(self, path: str) -> RecordedSpan:
         """Return what was read; InputError where there is nothing of it."""
-        if self._first is None:
-            raise not_a_recording(path, "it ends before its first line is complete")
-        since = self._first if self.since is None else self.since
+        first = self._known(path)
+        since = first if self.since is None else self.since
         until = self._last if self.until is None else self.until
-        if since < self._first or until > self._last + GAP or since >= until:
-            raise InputError(
-                f"{path}: there is nothing from {_time(since)} to {_time(until)}; it was recorded from {_time(self._first)} "
-                f"to {_time(self._last)}"
-            )
+        if since < first or until > self._last + GAP or since >= until:
+            raise InputError(f"{path}: there is nothing from {_time(since)} to {_time(until)}; {self._recorded()}")
         self._pass()
         gaps = [*self._gaps, *(RecordingGap(at, until, kind) for kind, at in self._unknown.items())]
         within = tuple(each for each in gaps if each.until > since and _is_long(each, since, until))
         return RecordedSpan(since, until, self._start or (), tuple(self._changes), within, self._minor)
+
+    def _known(self, path: str) -> int:
+        """When it begins; InputError where there is nothing."""
+        if self._first is None:
+            raise not_a_recording(path, "it ends before its first line is complete")
+        return self._first
+
+    def _recorded(self) -> str:
+        return f"it was recorded from {_time(self._first or 0)} to {_time(self._last)}"
 
 
 def _is_long(gap: RecordingGap, since: int, until: int) -> bool:

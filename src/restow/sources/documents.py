@@ -138,6 +138,11 @@ def read_objects(paths: Sequence[str], sink: Sink, *, limited: bool = True) -> L
     return report
 
 
+def take_objects(document: InputDocument, sink: Sink) -> None:
+    """Yield the objects of one document, as ``read_objects`` those of files."""
+    _take(document, sink, LoadReport())
+
+
 def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
     names: list[str] = []
     for path in paths:

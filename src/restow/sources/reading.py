@@ -112,6 +112,8 @@ class _Stream:
 
 
 STDIN = "-"
+#: Of the files of a recording.
+_RECORDED = ".jsonl.gz"
 _SUFFIXES = (".json", ".yaml", ".yml")
 _GZIP = b"\x1f\x8b"
 #: State of a UTF-8 decoder that waits for no more bytes of a character.
@@ -190,6 +192,8 @@ def _expand(path: str) -> list[str]:
         inside = sorted(str(each) for each in place.iterdir() if each.is_file() and _is_dump(each))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
+    if not inside and any(each.name.endswith(_RECORDED) for each in place.iterdir()):
+        raise InputError(f"{path}: is a recording; restow snapshot -f {path} --at TIME makes a dump of a moment of it")
     if not inside:
         raise InputError(f"{path}: no .json, .yaml or .yml file in this directory")
     return inside
