@@ -10,6 +10,7 @@ from typing import Final
 
 from restow.application.files import prepare_directory
 from restow.client.connection import connect
+from restow.client.server import server_minor
 from restow.client.transport import Api
 from restow.errors import InputError
 from restow.kube.duration import HOUR, MILLISECOND, SECOND, format_duration
@@ -50,9 +51,9 @@ async def record(request: RecordRequest, stopping: asyncio.Event, tell: Tell) ->
     limits = RecordingLimits(request.size, request.keep // MILLISECOND)
     writer, redacting = RecordingWriter(place, limits, tell), redactor(place)
     async with connect(request.kubeconfig, request.context) as api:
-        recorder = Recorder(api, writer, redacting, tell, lambda: tell(_begun(api, writer, place)))
-        recorder.usage_interval = request.usage_interval / SECOND
-        work = asyncio.ensure_future(recorder.run())
+        interval = request.usage_interval / SECOND
+        recorder = Recorder(api, writer, redacting, tell, lambda: tell(_begun(api, writer, place)), interval)
+        work = asyncio.ensure_future(_run(recorder))
         stopped = asyncio.ensure_future(stopping.wait())
         try:
             await asyncio.wait((work, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -64,6 +65,11 @@ async def record(request: RecordRequest, stopping: asyncio.Event, tell: Tell) ->
         if not work.cancelled() and (error := work.exception()) is not None:
             raise error
     tell(f"{place}: {counted(writer.changes, 'change')} in {format_duration(writer.lasted * MILLISECOND)}")
+
+
+async def _run(recorder: Recorder) -> None:
+    recorder.writer.server_minor = await server_minor(recorder.api)
+    await recorder.run()
 
 
 def _check(request: RecordRequest) -> None:

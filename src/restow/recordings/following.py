@@ -18,7 +18,6 @@ from msgspec import Raw, structs
 from restow.client.errors import ApiError, Forbidden, NotFound
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
-from restow.client.server import server_minor
 from restow.client.transport import Api
 from restow.client.watching import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.errors import ClientError
@@ -38,16 +37,17 @@ Warn = Callable[[str], None]
 
 @dataclass(slots=True)
 class Recorder:
-    """Records a cluster until its task is cancelled; ``warn`` gets a sentence for what cannot be recorded."""
+    """Records kinds of a cluster until its task is cancelled; ``warn`` gets a sentence for what cannot be recorded."""
 
     api: Api
     writer: RecordingWriter
     redactor: Redactor
     warn: Warn
     #: Called once, when everything is known.
-    begun: Callable[[], None] = lambda: None
+    begun: Callable[[], None]
     #: Seconds from one reading of metrics.k8s.io to the next; 0 is never.
-    usage_interval: float = 0.0
+    usage_interval: float
+    kinds: Sequence[str] = RECORDED
     _unsettled: set[str] = field(default_factory=set)
     #: The keys of a list whose last page has not come.
     _listed: dict[str, set[Key]] = field(default_factory=dict)
@@ -56,8 +56,7 @@ class Recorder:
 
     async def run(self) -> None:
         """Record; ClientError where nodes or pods cannot be listed at the beginning."""
-        self.writer.server_minor = await server_minor(self.api)
-        kinds: Sequence[str] = (*RECORDED, *METRICS) if self.usage_interval else RECORDED
+        kinds = (*self.kinds, *METRICS) if self.usage_interval else tuple(self.kinds)
         self._unsettled = set(kinds)
         try:
             async with asyncio.TaskGroup() as group:
