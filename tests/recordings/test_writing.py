@@ -11,7 +11,7 @@ from builders.recordings import BEGIN, NO_LIMITS, lines_of
 from restow.errors import InputError
 from restow.kube.timestamps import format_time
 from restow.recordings.reading import is_recording, read_moment, read_recording
-from restow.recordings.writing import RecordingLimits, segments
+from restow.recordings.writing import RecordingLimits, segments, sole_writer
 
 _HOUR = 3600
 
@@ -248,6 +248,13 @@ def test_a_directory_with_a_segment_is_a_recording_and_another_is_not(keep, tmp_
     keep().begin()
     assert is_recording(str(tmp_path))
     assert is_recording(str(segments(tmp_path)[0]))
+
+
+def test_two_do_not_write_into_one_directory(tmp_path: Path):
+    with sole_writer(tmp_path), pytest.raises(InputError, match="another restow record"), sole_writer(tmp_path):
+        pass
+    with sole_writer(tmp_path):
+        pass
 
 
 def test_no_limits_keep_everything(keep, tmp_path: Path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from restow.application.files import prepare_directory
@@ -15,8 +14,8 @@ from restow.client.transport import Api
 from restow.errors import InputError
 from restow.kube.duration import HOUR, MILLISECOND, SECOND, format_duration
 from restow.recordings.following import Recorder
-from restow.recordings.redaction import redactor
-from restow.recordings.writing import RecordingLimits, RecordingWriter
+from restow.recordings.redaction import Redactor, redactor
+from restow.recordings.writing import RecordingLimits, RecordingWriter, sole_writer
 from restow.reporting.wording import counted
 
 MIB: Final = 1 << 20
@@ -50,6 +49,15 @@ async def record(request: RecordRequest, stopping: asyncio.Event, tell: Tell) ->
     place = prepare_directory(request.directory, "-o")
     limits = RecordingLimits(request.size, request.keep // MILLISECOND)
     writer, redacting = RecordingWriter(place, limits, tell), redactor(place)
+    with sole_writer(place):
+        await _record(request, stopping, writer, redacting, tell)
+    tell(f"{place}: {counted(writer.changes, 'change')} in {format_duration(writer.lasted * MILLISECOND)}")
+
+
+async def _record(
+    request: RecordRequest, stopping: asyncio.Event, writer: RecordingWriter, redacting: Redactor, tell: Tell
+) -> None:
+    place = request.directory
     async with connect(request.kubeconfig, request.context) as api:
         interval = request.usage_interval / SECOND
         recorder = Recorder(api, writer, redacting, tell, lambda: tell(_begun(api, writer, place)), interval)
@@ -64,7 +72,6 @@ async def record(request: RecordRequest, stopping: asyncio.Event, tell: Tell) ->
             writer.close(recorder.now())
         if not work.cancelled() and (error := work.exception()) is not None:
             raise error
-    tell(f"{place}: {counted(writer.changes, 'change')} in {format_duration(writer.lasted * MILLISECOND)}")
 
 
 async def _run(recorder: Recorder) -> None:
@@ -81,6 +88,6 @@ def _check(request: RecordRequest) -> None:
         raise InputError("--usage-interval must be 1s or more, or 0 to record no usage")
 
 
-def _begun(api: Api, writer: RecordingWriter, place: Path) -> str:
+def _begun(api: Api, writer: RecordingWriter, place: str) -> str:
     nodes, pods = (counted(len(writer.objects(kind)), kind.lower()) for kind in ("Node", "Pod"))
     return f"recording {api.endpoint.server}, {nodes} and {pods}, to {place}; Ctrl-C ends it"

@@ -7,10 +7,12 @@ but the last seconds. A disk that refuses is reported once; the next attempt beg
 
 from __future__ import annotations
 
+import fcntl
 import gzip
+import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,7 @@ import msgspec
 from msgspec import Raw
 
 import restow
+from restow.errors import InputError
 from restow.recordings.lines import ALIVE, API_VERSION, KIND, SUFFIX, ObjectId, PutLine, RecordLine, SegmentHead
 
 #: Namespace and name.
@@ -171,6 +174,26 @@ class RecordingWriter:
             if self._has_failed and self._segment is not None:
                 self._warn(f"{self._directory}: it is recorded again")
                 self._has_failed = False
+
+
+@contextmanager
+def sole_writer(directory: Path) -> Iterator[None]:
+    """Let no other process record into a directory meanwhile; InputError where one does. It ends with the process."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        _lock(handle, directory)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, directory: Path) -> None:
+    # A file system without locks is no reason to record nothing.
+    with suppress(OSError):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"{directory}: another restow record writes into it; name another directory") from error
 
 
 @dataclass(slots=True)
