@@ -19,8 +19,8 @@ from restow.reporting.simulation_document import (
 )
 from restow.simulating.replaying.replay import ReplayedSpan
 from restow.simulating.scenarios.observations import workload_of
-from restow.simulating.scenarios.recording import CPU_SPREAD, MEMORY_SPREAD, NODES_IN_USE, RunRecord, WorkloadCourse
 from restow.simulating.scenarios.references import Reference
+from restow.simulating.scenarios.run_record import CPU_SPREAD, MEMORY_SPREAD, NODES_IN_USE, RunRecord, WorkloadCourse
 
 _DIGITS: Final = 4
 _NOTHING: Final = WorkloadCourse(0, {})

@@ -29,13 +29,13 @@ from restow.reporting.simulation_document import (
     UnknownPlacementResult,
     WorkloadTotals,
 )
-from restow.simulating.scenarios import recording
+from restow.simulating.scenarios import run_record
 from restow.simulating.scenarios.events import Apply, TimedEvent
 from restow.simulating.scenarios.judging import ExpectationVerdict
 from restow.simulating.scenarios.loops import EvictionLoop
 from restow.simulating.scenarios.observations import workload_of
-from restow.simulating.scenarios.recording import TrackedEviction
 from restow.simulating.scenarios.references import Reference
+from restow.simulating.scenarios.run_record import TrackedEviction
 from restow.simulating.scenarios.running import Finished
 from restow.simulating.scenarios.scenario import Scenario
 
@@ -112,9 +112,9 @@ def _summary(finished: Finished) -> SimulationSummary:
         most_pending=record.waiting.most,
         longest_pending_seconds=_seconds(record.waiting.longest),
         pending_pod_seconds=_seconds(record.waiting.total),
-        nodes_in_use=int(record.samples.last[recording.NODES_IN_USE]),
-        cpu_spread=round(record.samples.last[recording.CPU_SPREAD], _DIGITS),
-        memory_spread=round(record.samples.last[recording.MEMORY_SPREAD], _DIGITS),
+        nodes_in_use=int(record.samples.last[run_record.NODES_IN_USE]),
+        cpu_spread=round(record.samples.last[run_record.CPU_SPREAD], _DIGITS),
+        memory_spread=round(record.samples.last[run_record.MEMORY_SPREAD], _DIGITS),
         quiet_after_seconds=_seconds(record.changed) if finished.is_stable else None,
         met=outcomes["met"],
         failed=outcomes["failed"],
@@ -202,10 +202,10 @@ def _samples(finished: Finished) -> SampledNumbers:
     rounded = {name: tuple(round(each, _DIGITS) for each in numbers) for name, numbers in samples.numbers.items()}
     return SampledNumbers(
         every_seconds=_seconds(samples.every),
-        pending=tuple(map(int, rounded[recording.PENDING])),
-        nodes_in_use=tuple(map(int, rounded[recording.NODES_IN_USE])),
-        cpu_spread=rounded[recording.CPU_SPREAD],
-        memory_spread=rounded[recording.MEMORY_SPREAD],
+        pending=tuple(map(int, rounded[run_record.PENDING])),
+        nodes_in_use=tuple(map(int, rounded[run_record.NODES_IN_USE])),
+        cpu_spread=rounded[run_record.CPU_SPREAD],
+        memory_spread=rounded[run_record.MEMORY_SPREAD],
     )
 
 

@@ -15,7 +15,7 @@ from restow.kube.duration import SECOND
 from restow.simulating.api_server.eviction import evict
 from restow.simulating.replaying.as_it_was import recorded_run
 from restow.simulating.replaying.replay import replay_of
-from restow.simulating.scenarios.recording import RunRecord
+from restow.simulating.scenarios.run_record import RunRecord
 from simulating.manifests import a_bare_pod, a_controller, a_template
 from simulating.replaying.replayed import finished
 from simulating.scenarios.staging import Staged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restow.simulating.scenarios.recording import BlockedBudgetTracker, Downtime
+from restow.simulating.scenarios.run_record import BlockedBudgetTracker, Downtime
 from simulating.scenarios.staging import Staged
 from simulating.scenarios.test_event_applier import at, budget, web
 

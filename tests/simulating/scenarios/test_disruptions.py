@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restow.simulating.scenarios.recording import DisruptionTracker, Downtime
+from restow.simulating.scenarios.run_record import DisruptionTracker, Downtime
 from simulating.scenarios.seen import PENDING, WEB, a_pod_of_web, at, followed
 
 A, B, C = (a_pod_of_web(name) for name in "abc")

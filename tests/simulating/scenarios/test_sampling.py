@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.scenarios.recording import Sampler
+from restow.simulating.scenarios.run_record import Sampler
 
 HOUR = 3600
 

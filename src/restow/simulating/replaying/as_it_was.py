@@ -18,7 +18,7 @@ from restow.simulating.replaying.events import OTHERS
 from restow.simulating.scenarios.events import DRAIN
 from restow.simulating.scenarios.judging import Judge
 from restow.simulating.scenarios.observing import RunObserver
-from restow.simulating.scenarios.recording import RunRecord, RunRecorder
+from restow.simulating.scenarios.run_record import RunRecord, RunRecorder
 from restow.simulating.virtual_cluster import VirtualCluster
 
 #: Usage is in no number of a run.

@@ -28,8 +28,8 @@ from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.judging import ExpectationVerdict, Judge
 from restow.simulating.scenarios.observations import ObservedScaling
 from restow.simulating.scenarios.observing import RunObserver
-from restow.simulating.scenarios.recording import CPU_SPREAD, MEMORY_SPREAD, NODES_IN_USE, RunRecord, RunRecorder
 from restow.simulating.scenarios.references import Reference
+from restow.simulating.scenarios.run_record import CPU_SPREAD, MEMORY_SPREAD, NODES_IN_USE, RunRecord, RunRecorder
 from restow.simulating.scenarios.scenario import Scenario
 from restow.simulating.scenarios.usage import ScenarioUsage
 from restow.simulating.scheduler import UnknownPlacement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.scenarios.recording import ClusterSize, PendingTime, RunRecorder
+from restow.simulating.scenarios.run_record import ClusterSize, PendingTime, RunRecorder
 from simulating.scenarios.seen import PENDING, a_pod_of_web, a_seen_node, at
 
 WAITS = a_pod_of_web("a", "", PENDING)
