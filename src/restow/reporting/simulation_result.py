@@ -32,10 +32,10 @@ from restow.reporting.simulation_document import (
 from restow.simulating.scenarios import run_record
 from restow.simulating.scenarios.events import Apply, TimedEvent
 from restow.simulating.scenarios.judging import ExpectationVerdict
+from restow.simulating.scenarios.landings import TrackedEviction
 from restow.simulating.scenarios.loops import EvictionLoop
 from restow.simulating.scenarios.observations import workload_of
 from restow.simulating.scenarios.references import Reference
-from restow.simulating.scenarios.run_record import TrackedEviction
 from restow.simulating.scenarios.running import Finished
 from restow.simulating.scenarios.scenario import Scenario
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from restow.simulating.scenarios.landings import LandingTracker
 from restow.simulating.scenarios.observations import Observation, ObservedEviction
-from restow.simulating.scenarios.run_record import LandingTracker
 from simulating.scenarios.seen import PENDING, a_pod_of_web, at, followed
 
 A, B = a_pod_of_web("a"), a_pod_of_web("b")
