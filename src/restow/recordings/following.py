@@ -7,6 +7,7 @@ cannot be followed is marked in the recording, from then until everything of it 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -51,7 +52,8 @@ class Recorder:
     _unsettled: set[str] = field(default_factory=set)
     #: The keys of a list whose last page has not come.
     _listed: dict[str, set[Key]] = field(default_factory=dict)
-    _refused: set[str] = field(default_factory=set)
+    #: How often in a row each kind was refused.
+    _refusals: Counter[str] = field(default_factory=Counter)
     _unreadable: set[tuple[str, Key]] = field(default_factory=set)
 
     async def run(self) -> None:
@@ -79,7 +81,6 @@ class Recorder:
 
     async def _keep(self, kind: str) -> None:
         """Follow a kind until cancelled; refusals are retried."""
-        refusals = 0
         while True:
             try:
                 await (self._poll(kind) if kind in METRICS else self._follow(kind))
@@ -89,16 +90,15 @@ class Recorder:
                     await asyncio.sleep(_ASKED_AGAIN)
                     continue
                 self._refuse(kind, error)
-            refusals = min(refusals + 1, 10)
-            await asyncio.sleep(REFUSED.wait(refusals))
+            await asyncio.sleep(REFUSED.wait(self._refusals[kind]))
 
     def _refuse(self, kind: str, error: ClientError) -> None:
         why = refusal_sentence(kind, error) if isinstance(error, Forbidden | NotFound) else str(error)
         if kind in REQUIRED and kind in self._unsettled and isinstance(error, ApiError):
             raise ClientError(why) from error
-        if kind not in self._refused:
+        if not self._refusals[kind]:
             self.warn(f"{kind} is not recorded: {why}")
-            self._refused.add(kind)
+        self._refusals[kind] += 1
         if kind not in METRICS:
             self.writer.lose(self.now(), kind)
         self._settle(kind)
@@ -140,7 +140,7 @@ class Recorder:
                 self.writer.remove(self.now(), kind, key)
             case Current():
                 pass
-        self._refused.discard(kind)
+        del self._refusals[kind]
         self.writer.find(self.now(), kind)
         self._settle(kind)
 
