@@ -9,7 +9,7 @@ from docs.pages import rows, section, text_of
 from restow.application.kept_runs import KeptRun
 from restow.reporting.comparison_result import Comparison
 from restow.reporting.simulation_document import SimulationResult
-from restow.simulating.scenarios.run_record import Landing
+from restow.simulating.scenarios.landings import Landing
 
 PAGE = text_of("docs/reference/simulation-json.md")
 
