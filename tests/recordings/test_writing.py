@@ -204,6 +204,26 @@ def test_a_disk_that_refuses_is_reported_once_and_recording_continues_when_it_is
     assert names(kept.end(4 * _HOUR + 5).start) == ["p"]
 
 
+def test_a_full_disk_leaves_no_half_segments(keep, tmp_path: Path, monkeypatch):
+    """Each attempt to begin one would leave another."""
+    kept = keep()
+    kept.put(0, a_pod("p"))
+
+    def full(self, line):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gzip.GzipFile.write", full)
+        kept.begin()
+        for second in range(0, 50, 5):
+            kept.writer.flush(BEGIN + second * 1000)
+        assert not segments(tmp_path)
+    (sentence,) = kept.warnings
+    assert "No space left on device" in sentence
+    kept.writer.flush(BEGIN + 60_000)
+    assert names(kept.end(70).start) == ["p"]
+
+
 def test_times_that_were_not_recorded_are_refused_with_those_that_were(keep, tmp_path: Path):
     kept = keep()
     kept.begin()

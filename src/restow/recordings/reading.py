@@ -80,7 +80,7 @@ def recorded_files(path: str, since: int | None = None, until: int | None = None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
     if not files:
-        raise InputError(f"{path}: no recording in this directory; restow record --to {path} writes one")
+        raise InputError(f"{path}: no recording in this directory; restow record -o {path} writes one")
     known = [(begins(each), each) for each in files]
     if until is not None and until < known[0][0]:
         raise InputError(f"{path}: there is nothing at {_time(until)}; it begins at {_time(known[0][0])}")

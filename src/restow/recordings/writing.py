@@ -140,16 +140,28 @@ class RecordingWriter:
         old, self._segment = self._segment, None
         if old is not None:
             old.close()
+        file = _free(self._directory, at)
+        segment = _Segment(file.open("xb"), at, at)
+        try:
+            self._fill(segment, at)
+        except OSError:
+            # Or a full disk would have another one with every attempt.
+            with suppress(OSError):
+                segment.stream.close()
+            file.unlink(missing_ok=True)
+            raise
+        self._segment = segment
+        self._prune(at)
+
+    def _fill(self, segment: _Segment, at: int) -> None:
+        """Write what a segment begins with."""
         head = SegmentHead(at, API_VERSION, KIND, restow.__version__, self.server_minor)
-        segment = _Segment(_free(self._directory, at).open("xb"), at, at)
         segment.write(at, [_encode(head)])
         for known in self._state.values():
             segment.write(at, (_encode(PutLine(at, Raw(text))) for text in known.values()))
         segment.write(at, [_encode(RecordLine(at, unknown=each)) for each in sorted(self._unknown)])
         segment.write(at, [_encode(RecordLine(at, complete=True))])
         segment.flush()
-        self._segment = segment
-        self._prune(at)
 
     def _prune(self, at: int) -> None:
         """Delete the oldest segments as far as they are beyond the limits; the last one stays."""

@@ -10,7 +10,7 @@ from restow.kube.duration import SECOND
 from restow.simulating.api_server.eviction import evict
 from restow.simulating.replaying.replay import replay_of
 from simulating.manifests import a_bare_pod, a_controller, a_template
-from simulating.replaying.replayed import a_scene
+from simulating.replaying.replayed import a_scene, finished
 from simulating.scenarios.staging import Staged
 from simulating.scenarios.test_event_applier import budget, written
 
@@ -92,6 +92,20 @@ def test_scaling_down_right_after_somebody_deleted_a_pod_deletes_it_once(tmp_pat
     """A controller that wants fewer pods at that moment may have deleted it itself."""
     texts, _ = found(tmp_path, {"scale": "deployment/web", "to": 1}, then=lambda scene: scene.delete("Pod", "db-1"))
     assert texts == ["delete pod/db-1", "scale deployment/web to 1"]
+
+
+def test_a_namespace_goes_with_all_that_is_in_it(tmp_path):
+    """The replay deletes each object once, whoever was first."""
+    shop = written(a_controller("Deployment", "shop", 2))
+    shop["metadata"]["namespace"] = "shop"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    scene = Staged(start=[namespace, shop], events=[{"at": "100s", "delete": "namespace/shop"}], seed=1)
+    scene.run(_QUIET)
+    replay = replay_of(recorded(scene, 300, tmp_path))
+    assert "delete namespace/shop" in [each.text for each in replay.events]
+    over = finished(replay)
+    assert not over.failed_events
+    assert over.record.size.pods == 0
 
 
 def test_a_node_that_is_back_is_from_outside(tmp_path):

@@ -52,6 +52,13 @@ class Replace(RecordedAction):
 
 
 @dataclass(slots=True, frozen=True)
+class RemoveObject(RecordedAction):
+    """An object is deleted, if it is still there: its namespace or its owner may have gone before."""
+
+    target: Reference
+
+
+@dataclass(slots=True, frozen=True)
 class EvictPod(RecordedAction):
     """Evict a pod."""
 
@@ -123,6 +130,12 @@ def _node_over(manifest: Node, old: Node) -> Node:
 def is_from_outside(taint: str) -> bool:
     """Whether the taint of a key neither follows from the state of its node nor is restow's."""
     return taint not in OWN_TAINTS and not taint.startswith(_RESTOW)
+
+
+@act.register
+def _remove(action: RemoveObject, applier: EventApplier) -> None:
+    target = action.target
+    applier.simulation.store.delete(target.kind, target.namespace, target.name)
 
 
 @act.register

@@ -31,9 +31,17 @@ from restow.simulating.replaying.documents import (
     spec_of,
     status_of,
 )
-from restow.simulating.replaying.events import DeletePod, EvictPod, PodOfWorkload, Replace, ReturnNode, is_from_outside
+from restow.simulating.replaying.events import (
+    DeletePod,
+    EvictPod,
+    PodOfWorkload,
+    RemoveObject,
+    Replace,
+    ReturnNode,
+    is_from_outside,
+)
 from restow.simulating.replaying.start_times import StartTimes
-from restow.simulating.scenarios.events import Action, Delete, Drain, FailNode, TimedEvent
+from restow.simulating.scenarios.events import Action, Drain, FailNode, TimedEvent
 from restow.simulating.scenarios.folder import read_object
 from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
 
@@ -126,7 +134,7 @@ class OutsideEvents:
         if is_terminating(new):
             if uid not in self._deleted and not is_terminating(old):
                 self._deleted.add(uid)
-                yield "delete", f"delete {name}", Delete(target)
+                yield "delete", f"delete {name}", RemoveObject(target)
         elif new is not None and (old is None or _written(old) != _written(new)):
             word, text = ("apply", f"create {name}") if old is None else _change_text(name, old, new)
             yield word, text, Replace(self._manifest(new))
@@ -135,7 +143,7 @@ class OutsideEvents:
         old, new, name = change.old, change.new, change.key[2]
         if new is None:
             self._cordoned.discard(name)
-            yield "delete", f"delete node/{name}", Delete(reference_to(_known(change)))
+            yield "delete", f"delete node/{name}", RemoveObject(reference_to(_known(change)))
             return
         self._note_cordon(name, new)
         if old is None or _written_of_node(old) != _written_of_node(new):
