@@ -84,6 +84,17 @@ def test_a_deleted_pod_of_a_workload_is_from_outside(tmp_path):
     assert text.startswith("delete pod/web-")
 
 
+def test_a_pod_deleted_right_after_a_rollout_is_from_outside(tmp_path):
+    """Its ReplicaSet has just grown: it had no reason to delete one."""
+
+    def delete_new(scene):
+        scene.clock.after(9 * SECOND, lambda: scene.delete("Pod", scene.pods("web")[-1].metadata.name))
+
+    texts, _ = found(tmp_path, {"setImage": "deployment/web", "to": {"c": "i:2"}}, then=delete_new)
+    assert texts[0] == "roll out deployment/web"
+    assert [each.startswith("delete pod/web-") for each in texts[1:]] == [True]
+
+
 def test_an_eviction_is_that_of_another_client(tmp_path):
     assert found(tmp_path, then=lambda scene: evict(scene.store, "default", scene.names("web")[0])) == ([], 1)
 

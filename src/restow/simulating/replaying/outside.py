@@ -195,7 +195,8 @@ class OutsideEvents:
     def _is_missed(self, at: int, pod: Document) -> bool:
         """Whether the controller of a pod wants as many pods as it has, so that it has not deleted this one."""
         owner = controller_of(pod)
-        seen = list(self.objects.between(owner["uid"], at - _APART, at + _APART))
+        # That it was given a smaller size may be seen a moment later than what it did about it.
+        seen = list(self.objects.between(owner["uid"], at, at + _APART))
         if owner["kind"] not in _COUNTED or any(map(is_terminating, seen)):
             return False
         wanted = min(spec_of(each).get("replicas", 1) for each in seen if each is not None)
