@@ -132,8 +132,9 @@ async def test_a_kind_that_is_refused_is_named_once_and_is_a_gap(served, tmp_pat
         await asyncio.sleep(_LONG)
         server.refused.clear()
         await asyncio.sleep(_LONG)
-    (sentence,) = kept.warnings
+    sentence, later = kept.warnings
     assert sentence.startswith("Service is not recorded: ")
+    assert later == "Service is recorded now"
     assert 'resources: ["services"], verbs: [list, watch]' in sentence
     (gap,) = kept.span().gaps
     assert gap.kind == "Service"

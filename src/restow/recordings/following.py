@@ -140,7 +140,8 @@ class Recorder:
                 self.writer.remove(self.now(), kind, key)
             case Current():
                 pass
-        del self._refusals[kind]
+        if self._refusals.pop(kind, 0):
+            self.warn(f"{kind} is recorded now")
         self.writer.find(self.now(), kind)
         self._settle(kind)
 
