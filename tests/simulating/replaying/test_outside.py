@@ -119,6 +119,12 @@ def test_a_namespace_goes_with_all_that_is_in_it(tmp_path):
     assert over.record.size.pods == 0
 
 
+def test_only_the_namespace_by_default_is_left_out_of_a_name(tmp_path):
+    other = written(a_controller("Deployment", "web", 1))
+    other["metadata"]["namespace"] = "my-default"
+    assert found(tmp_path, {"apply": other}) == (["create deployment/my-default/web"], 0)
+
+
 def test_a_node_that_is_back_is_from_outside(tmp_path):
     restart = {"restartNode": "n1"}
     calm = {"label": "deployment/web", "with": {"a": "b"}}

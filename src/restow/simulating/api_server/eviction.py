@@ -21,6 +21,8 @@ from restow.simulating.api_server.store import Store
 CREATED, FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, INTERNAL_ERROR = 201, 403, 404, 429, 500
 #: Evictions of one budget that may be under way at a time.
 _MOST_DISRUPTED: Final = 2000
+#: The reason of the condition of a pod that was evicted.
+EVICTED: Final = "EvictionByEvictionAPI"
 _VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -46,7 +48,7 @@ def evict(store: Store, namespace: str, name: str) -> EvictionAnswer:
         answer = _charged(store, pod)
         if answer is not None:
             return answer
-    store.update(with_condition(pod, DISRUPTION_TARGET, "True", store.clock.text, "EvictionByEvictionAPI"))
+    store.update(with_condition(pod, DISRUPTION_TARGET, "True", store.clock.text, EVICTED))
     store.delete("Pod", namespace, name)
     return EvictionAnswer(CREATED)
 

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
 
 from restow.kube.duration import MILLISECOND
 from restow.kube.manifests import Pod, manifest_of
+from restow.live.reading import METRICS
 from restow.recordings.reading import Document, RecordedChange, RecordedSpan
-from restow.simulating.replaying.documents import EVICTED, disruption
+from restow.simulating.api_server.eviction import EVICTED
+from restow.simulating.replaying.documents import disruption
 from restow.simulating.replaying.events import OTHERS
 from restow.simulating.scenarios.events import DRAIN
 from restow.simulating.scenarios.judging import Judge
 from restow.simulating.scenarios.observing import RunObserver
 from restow.simulating.scenarios.run_record import RunRecord, RunRecorder
 from restow.simulating.virtual_cluster import VirtualCluster
-
-#: Usage is in no number of a run.
-_USAGE: Final = frozenset(("NodeMetrics", "PodMetrics"))
 
 
 def recorded_run(span: RecordedSpan, begins: int, end: int) -> RunRecord:
@@ -52,16 +51,13 @@ class _Past:
         self._load(each for each in span.start if each["kind"] == "Pod")
         clock = self.simulation.clock
         for change in span.changes:
-            if change.key[0] not in _USAGE:
-                clock.at(max(change.at * MILLISECOND, clock.now), self._writer(change))
+            if change.key[0] not in METRICS:
+                clock.at(max(change.at * MILLISECOND, clock.now), partial(self._write, change))
 
     def _load(self, documents: Iterable[Document]) -> None:
         for each in documents:
-            if each["kind"] not in _USAGE:
+            if each["kind"] not in METRICS:
                 self.simulation.store.load(manifest_of(each))
-
-    def _writer(self, change: RecordedChange) -> Any:
-        return lambda: self._write(change)
 
     def _write(self, change: RecordedChange) -> None:
         store = self.simulation.store

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.recordings.reading import Document, ObjectKey, RecordedSpan
+from restow.simulating.api_server.changes import DISRUPTION_TARGET
 from restow.simulating.scenarios.references import Reference
 
 #: By kind, the kinds of controllers that a simulation has and that make such objects.
@@ -18,8 +19,6 @@ _MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Job": ("CronJob",),
     "ControllerRevision": ("StatefulSet", "DaemonSet"),
 }
-_DISRUPTION_TARGET: Final = "DisruptionTarget"
-EVICTED: Final = "EvictionByEvictionAPI"
 
 
 def metadata_of(document: Document) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def is_true(document: Document | None, kind: str) -> bool:
 
 def disruption(pod: Document | None) -> str:
     """Why a pod is to go, as who deletes it has said; empty if it does not, or not for a known reason."""
-    return str(condition(pod, _DISRUPTION_TARGET).get("reason") or "") if is_true(pod, _DISRUPTION_TARGET) else ""
+    return str(condition(pod, DISRUPTION_TARGET).get("reason") or "") if is_true(pod, DISRUPTION_TARGET) else ""
 
 
 def is_over(pod: Document | None) -> bool:

@@ -2,7 +2,7 @@
 
 Everything that a simulated controller, scheduler or kubelet does is left out, because it happens again by itself: the pods
 and ReplicaSets of workloads, where pods land, what follows from a node that is silent. An eviction from a cordoned node is
-part of a drain, and the whole node is drained. A pod that nobody evicted and that its controller had no reason to delete was
+part of a drain, and the whole node is drained. A pod that was not evicted and that its controller had no reason to delete was
 deleted by somebody. Taints that follow from the state of a node, and those of restow, are not from outside either.
 """
 
@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from restow.cluster.snapshot import ClusterStore
 from restow.kube.duration import MILLISECOND
+from restow.kube.manifests import manifest_of
+from restow.live.reading import METRICS
 from restow.recordings.reading import Document, RecordedChange, RecordedSpan
+from restow.simulating.api_server.eviction import EVICTED
 from restow.simulating.replaying.documents import (
-    EVICTED,
     RecordedObjects,
     condition,
     controller_of,
@@ -42,15 +43,13 @@ from restow.simulating.replaying.events import (
 )
 from restow.simulating.replaying.start_times import StartTimes
 from restow.simulating.scenarios.events import Action, Drain, FailNode, TimedEvent
-from restow.simulating.scenarios.folder import read_object
 from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
 
 #: Kinds of which only the beginning is replayed: others write them, or nothing simulated reads their changes.
 _STILL: Final = frozenset(
     (
+        *METRICS,
         "ControllerRevision",
-        "NodeMetrics",
-        "PodMetrics",
         "ResourceClaim",
         "ResourceSlice",
         "DeviceClass",
@@ -94,7 +93,6 @@ class OutsideEvents:
     _deleted: set[str] = field(default_factory=set)
     #: The pods of each controller that are there and not on their way out, by uid.
     _active: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _readable: ClusterStore = field(default_factory=ClusterStore)
 
     def all(self) -> Iterator[TimedEvent]:
         """Yield the events, by time."""
@@ -182,7 +180,7 @@ class OutsideEvents:
             yield "drain", f"drain {node}", Drain(NodeChoice(node))
 
     def _gone(self, change: RecordedChange, pod: Document) -> Iterator[tuple[str, str, Action]]:
-        """The deletion of a pod begins that nobody has evicted."""
+        """The deletion of a pod begins that was not evicted."""
         uid = metadata_of(pod).get("uid", "")
         if uid in self._deleted or disruption(change.new) or disruption(change.old):
             return
@@ -214,7 +212,7 @@ class OutsideEvents:
         return pod | {"spec": spec, "status": {}}
 
     def _manifest(self, document: Document) -> Any:
-        return read_object(self.times.annotated(document, self.objects), self._readable).manifest
+        return manifest_of(self.times.annotated(document, self.objects))
 
 
 #: Controllers that delete a pod because they have too many, or a new template.
@@ -253,7 +251,8 @@ def _written_of_node(node: Document) -> Document:
 
 def _title(name: Reference) -> str:
     """How a scenario names an object."""
-    return "/".join((name.kind.lower(), *filter(None, (name.namespace.replace(DEFAULT_NAMESPACE, ""),)), name.name))
+    namespace = "" if name.namespace == DEFAULT_NAMESPACE else name.namespace
+    return "/".join(filter(None, (name.kind.lower(), namespace, name.name)))
 
 
 def _node_text(name: str, old: Document, new: Document) -> tuple[str, str]:

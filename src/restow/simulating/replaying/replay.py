@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
 
 from restow.cluster.snapshot import ClusterStore
 from restow.kube.duration import MILLISECOND
-from restow.kube.manifests import Manifest
+from restow.kube.manifests import Manifest, manifest_of
 from restow.kube.timestamps import SECOND
+from restow.live.reading import METRICS
 from restow.recordings.reading import Document, ObjectKey, RecordedChange, RecordedSpan
 from restow.simulating.kubelets import KubeletSettings
 from restow.simulating.replaying.documents import RecordedObjects, is_over, is_terminating, key_of
@@ -20,9 +20,6 @@ from restow.simulating.replaying.start_times import start_times
 from restow.simulating.replaying.usage import usage_events
 from restow.simulating.scenarios.events import TimedEvent
 from restow.simulating.scenarios.folder import read_object
-
-#: What is measured is said of workloads.
-_LEFT_OUT: Final = frozenset(("NodeMetrics", "PodMetrics"))
 
 
 @dataclass(slots=True, frozen=True)
@@ -51,16 +48,13 @@ def replay_of(span: RecordedSpan) -> ReplayedSpan:
     begins = span.begins * MILLISECOND // SECOND * SECOND
     objects = RecordedObjects.of(span)
     times = start_times(span, objects)
-    readable = ClusterStore()
-
-    def manifest(document: Document) -> Any:
-        return read_object(times.annotated(document, objects), readable).manifest
-
+    # What was measured is said of workloads.
+    start = [each for each in span.start if each["kind"] not in METRICS and not _is_done(each)]
     return ReplayedSpan(
         span=span,
         begins=begins,
         duration=span.ends * MILLISECOND - begins,
-        start=tuple(manifest(each) for each in span.start if each["kind"] not in _LEFT_OUT and not _is_done(each)),
+        start=tuple(manifest_of(times.annotated(each, objects)) for each in start),
         events=(*usage_events(span, objects, begins), *OutsideEvents(span, objects, times, begins).all()),
         kubelets=times.kubelets,
         left_out=left_out,
@@ -95,5 +89,5 @@ def without_evictions(events: Iterable[TimedEvent]) -> tuple[TimedEvent, ...]:
 
 
 def _is_done(document: Document) -> bool:
-    """Whether a pod has ended and is being deleted: nobody would delete it again."""
+    """Whether a pod has ended and is being deleted: nothing would delete it again."""
     return document["kind"] == "Pod" and is_over(document) and is_terminating(document)
