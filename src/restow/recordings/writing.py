@@ -8,7 +8,6 @@ but the last seconds. A disk that refuses is reported once; the next attempt beg
 from __future__ import annotations
 
 import fcntl
-import gzip
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,6 +31,8 @@ Key = tuple[str, str]
 _LONGEST: Final = 3_600_000
 _LARGEST: Final = 256 << 20
 _LEVEL: Final = 6
+#: What zlib calls the format of gzip, with the largest window.
+_GZIP: Final = 16 + zlib.MAX_WBITS
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -218,23 +219,22 @@ class _Segment:
     last: int
     #: Bytes of text.
     size: int = 0
-    _packed: gzip.GzipFile = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=self.stream, compresslevel=_LEVEL, mtime=0)
+    #: A gzip file of the standard library would write its end when it is collected: a segment may be left as it is.
+    _packing: zlib._Compress = field(default_factory=lambda: zlib.compressobj(_LEVEL, wbits=_GZIP))
 
     def write(self, at: int, lines: Iterable[bytes]) -> None:
         for line in lines:
-            self.size += self._packed.write(line + b"\n")
+            self.size += len(line) + 1
+            self.stream.write(self._packing.compress(line + b"\n"))
             self.last = at
 
     def flush(self) -> None:
-        self._packed.flush(zlib.Z_SYNC_FLUSH)
+        self.stream.write(self._packing.flush(zlib.Z_SYNC_FLUSH))
         self.stream.flush()
 
     def close(self) -> None:
         try:
-            self._packed.close()
+            self.stream.write(self._packing.flush())
         finally:
             self.stream.close()
 
