@@ -17,7 +17,7 @@ from restow.scheduling.configuration.profiles import SchedulerProfile, plugins_o
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.scoring import rank
 from restow.scheduling.loop.decision import Scheduler
-from restow.scheduling.sampling import landing_odds
+from restow.scheduling.sampling import shares
 from restow.scheduling.sampling.landing_odds import feasible_to_find, visiting_order
 from restow.scheduling.sampling.relative_scores import RelativePlugin
 from scheduling.large_clusters import SUBJECTS, a_large_cluster
@@ -131,8 +131,8 @@ def test_ties_share_alike_where_all_nodes_are_looked_at() -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_where_windows_stand_for_others_the_odds_are_near(subject, monkeypatch) -> None:
     """With an estimate from 32 windows no node is off by more than the windows that it may have missed or won."""
-    monkeypatch.setattr(landing_odds, "MOST_SCALES", 1)
-    monkeypatch.setattr(landing_odds, "SAMPLES", 32)
+    monkeypatch.setattr(shares, "MOST_SCALES", 1)
+    monkeypatch.setattr(shares, "SAMPLES", 32)
     for seed in range(5):
         sampled = Sampled(*a_large_cluster(Random(seed), subject))
         odds, expected = sampled.scheduler.odds(sampled.decision), sampled.odds_of_all_starts()

@@ -3,14 +3,11 @@
 In clusters of 100 and more nodes kube-scheduler stops when it has found enough feasible ones (``percentageOfNodesToScore``),
 and scores only those. Its search begins where the last one ended, which is unknown outside the scheduler. So each start in
 the visiting order gives a *window* of feasible nodes, each window a best score, and a node could win if it has the best
-score of some window. Every start is taken to be equally probable: a window that begins at a feasible node is as probable as
-there are nodes from the feasible one before it up to this one. Within a window each of the nodes with the best score is
-taken to be equally probable; kube-scheduler 1.36 decides by the order in which its workers report them.
+score of some window. How probable that is is counted in ``scheduling.sampling.shares``.
 
 Scores are normalised over their window (``scheduling.sampling.relative_scores``), so each node has a least and a most that
 it can get in any window. From those nearly always follows whether it wins. Where it does not, windows are looked at, those
-that normalise alike together. Only soft constraints over a topology of hundreds of domains make nearly every window one of
-its own; the odds then come from some windows that stand for those around them, and are exact otherwise.
+that normalise alike together.
 
 The set is exact for one worker and nodes added in order of their names. Several workers may leave a few nodes of a
 window out for the next ones, and nodes that joined later are visited later in their zone than their name says.
@@ -34,15 +31,8 @@ from restow.scheduling.framework.extension_points import Scores
 from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import AddedScores, RelativePlugin
+from restow.scheduling.sampling.shares import Estimate, Weights, shares, window_weights
 
-Weights = npt.NDArray[np.float64]
-#: Probabilities, and how much more any of them may be.
-Estimate = tuple[Weights, float]
-
-#: Scales up to which all windows are looked at.
-MOST_SCALES = 64
-#: The windows that stand for all where there are more scales.
-SAMPLES = 256
 #: The highest probability of what rests on something that is missing.
 _NEARLY = 0.999
 
@@ -110,62 +100,6 @@ class LandingOdds:
     def at_most(self, some: BoolArray) -> float:
         """The highest probability, with what an estimate may have missed."""
         return min(1.0, self.of(some) + self._estimated[1]) if some.any() else 0.0
-
-
-def window_weights(places: IntArray, count: int) -> Weights:
-    """How probable each window is, float64[window], by where the feasible nodes stand among ``count`` in visiting order."""
-    gaps: IntArray = np.diff(places, prepend=places[-1] - count)
-    weights: Weights = gaps / count
-    return weights
-
-
-def shares(fixed: Scores, added: AddedScores | None, weights: Weights, size: int) -> Estimate:
-    """How probable it is that each entry wins in a window that holds it, float64[entry], and how much more it may be.
-
-    ``fixed`` is what entries get in every window, ``added`` what they get by the scale of the window; an entry that
-    stands in two places wins with the sum of both.
-    """
-    if added is None:
-        return _won(fixed, np.arange(len(weights)), weights, size), 0.0
-    exact = len(added.table) <= MOST_SCALES
-    if not exact:
-        weights = _represented(weights)
-    won = np.zeros(len(fixed))
-    found = np.flatnonzero(weights)
-    for number, some in added.by_scale(found):
-        for stretch, part in windows.stretches(some, size):
-            total = fixed[part] + added.table[number][added.kinds[part]]
-            won[part] += _won(total, stretch - part.start, weights[stretch], size)
-    return won, 0.0 if exact else 1 / SAMPLES
-
-
-def _represented(weights: Weights) -> Weights:
-    """The weights where few windows stand for all: each has its own and those of the windows up to the next."""
-    chosen = np.unique(np.linspace(0, len(weights), min(SAMPLES, len(weights)), endpoint=False).astype(np.int64))
-    gathered = np.zeros_like(weights)
-    gathered[chosen] = np.add.reduceat(weights, chosen)
-    return gathered
-
-
-def _won(total: Scores, found: IntArray, weights: Weights, size: int) -> Weights:
-    """What each entry wins of the weights of the windows found; entries with the best score share alike."""
-    highest = windows.highest(total, size)[found]
-    won = np.zeros(len(total))
-    for level in [int(highest[0])] if (highest == highest[0]).all() else np.unique(highest).tolist():
-        best = np.equal(total, level)
-        reached = np.equal(highest, level)
-        some = found[reached]
-        share = np.zeros(len(total) - size + 1)
-        share[some] = weights[reached] / windows.count(best, size)[some]
-        won += np.where(best, _around(share, size), 0.0)
-    return won
-
-
-def _around(values: Weights, size: int) -> Weights:
-    """For each entry the sum of the values of the windows of which it is part."""
-    sums = np.concatenate((np.zeros(size), np.cumsum(values), np.full(size - 1, values.sum())))
-    around: Weights = sums[size:] - sums[: len(values) + size - 1]
-    return around
 
 
 def feasible_to_find(nodes: int, percentage: int = 0) -> int:
