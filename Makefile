@@ -80,7 +80,7 @@ clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/installed: pyproject.toml hatch_build.py $(wildcard src/restow/optimizing/*.[ch]) $(CONSTRAINTS)
+$(VENV)/installed: pyproject.toml hatch_build.py $(wildcard src/restow/*/*.[ch] src/restow/*/*/*.[ch]) $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable .
 	@touch $@
