@@ -54,6 +54,33 @@ def test_pods_that_a_scheduler_tells_apart_are_not_alike() -> None:
     assert memory.recall(1, 0) is None
 
 
+def test_where_hardly_any_pods_are_alike_they_are_looked_for_on_some_nodes_until_more_are() -> None:
+    nodes, count = 16, 3000
+    pods = [a_pod(f"p{number:04}", node=f"n{number % nodes:02}") for number in range(count)]
+    cluster = a_cluster(*(a_node(f"n{number:02}") for number in range(nodes)), *pods)
+    asked, alike = [], False
+
+    def signature(pod: int) -> object:
+        asked.append(pod)
+        return "the same" if alike else pod
+
+    memory = RefusalMemory(cluster.pods, signature)
+
+    def found_of(pods: range) -> int:
+        found = 0
+        for pod in pods:
+            found += memory.recall(pod, pod % nodes) is not None
+            memory.learn(pod, pod % nodes, ("placement", "NoFit", "nothing fits"))
+            memory.keep()
+        return found
+
+    assert found_of(range(1000)) == 0
+    assert len(asked) < 500, "of two nodes in sixteen the pods are still looked for, and each of them once"
+    alike = True
+    found_of(range(1000, 2500))
+    assert found_of(range(2500, 3000)) > 450
+
+
 @pytest.mark.parametrize(
     "other",
     [

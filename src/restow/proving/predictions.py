@@ -23,7 +23,7 @@ from msgspec import structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_classes import Aspect, columns_of
-from restow.cluster.pods import Pods
+from restow.cluster.pods import NO_POD, Pods
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Reason, Suggestion
 from restow.descheduling.groups import MovingGroups
@@ -72,10 +72,19 @@ _OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images
 _SEEN = tuple(column for column in columns_of(Aspect.LANDING) if column not in _OWN)
 #: Pods alike of one node come soon after one another; a prediction on 5,000 nodes takes 0.1 MB.
 _CAPACITY = 1024
+#: After how many pods it is known whether alike ones are frequent: one in ``_WORTH`` at least.
+_LEAST_ASKED = 256
+_WORTH = 8
+#: The nodes of which pods are looked for even if not: one in so many.
+_STILL_ASKED = 8
 
 
 class RefusalMemory:
-    """Predictions and refusals for alike pods, kept until something moves."""
+    """Predictions and refusals for alike pods, kept until something moves.
+
+    Looking for alike pods takes a good part of what a proof takes. Where few pods are alike, it looks on some nodes only,
+    until more are found there.
+    """
 
     def __init__(self, pods: Pods, signature: Callable[[int], Hashable]) -> None:
         self._pods = pods
@@ -83,27 +92,47 @@ class RefusalMemory:
         self._signature = signature
         self._known: LruCache[_Key, _Answer] = LruCache(_CAPACITY)
         self._learnt: tuple[int, int, _Answer] | None = None
+        #: The pod that was looked for last, and its key.
+        self._looked_for: tuple[int, _Key] = NO_POD, ()
+        #: How often an alike pod was looked for lately, and how often one was known.
+        self._asked, self._recalled = 0, 0
 
     def recall(self, pod: int, source: int) -> _Answer | None:
         """Where an alike pod could land, or why it cannot land anywhere; None if none has been tried."""
-        return self._known.get(self._key(pod, source)) if self._known else None
+        self._looked_for = NO_POD, ()
+        if not self._known or self._is_left_out(source):
+            return None
+        key = self._key(pod, source)
+        self._looked_for = pod, key
+        found = self._known.get(key)
+        self._asked += 1
+        self._recalled += found is not None
+        if self._asked >= 2 * _LEAST_ASKED:
+            self._asked, self._recalled = self._asked // 2, self._recalled // 2
+        return found
 
     def learn(self, pod: int, source: int, answer: _Answer) -> None:
         """Note the answer for a pod. Its replacement is still in the state, so ``keep`` follows when that is undone."""
         has_volumes = bool(self._pods.tables.volumes[self._pods.volumes[pod]])
-        self._learnt = None if has_volumes else (pod, source, answer)
+        self._learnt = None if has_volumes or self._is_left_out(source) else (pod, source, answer)
 
     def keep(self) -> None:
         """Keep the last answer, now that the state is as it was before."""
         if self._learnt is not None:
             pod, source, answer = self._learnt
-            self._known.put(self._key(pod, source), answer)
+            looked_for, key = self._looked_for
+            self._known.put(key if looked_for == pod else self._key(pod, source), answer)
             self._learnt = None
 
     def forget(self) -> None:
         """Forget all answers, because something has moved."""
         self._known = LruCache(_CAPACITY)
         self._learnt = None
+        self._looked_for = NO_POD, ()
+
+    def _is_left_out(self, source: int) -> bool:
+        few_are_alike = self._asked >= _LEAST_ASKED and self._recalled * _WORTH < self._asked
+        return few_are_alike and source % _STILL_ASKED != 0
 
     def _key(self, pod: int, source: int) -> _Key:
         seen = (int(getattr(self._pods, name)[pod]) for name in _SEEN)
