@@ -6,6 +6,7 @@ VENV := .venv
 CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 DEMO := build/demo
+SITE := build/venv/site
 PIN := build/pinning/bin
 PINNING := --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 HASHED := --generate-hashes --constraint constraints.txt
@@ -14,7 +15,7 @@ INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m p
 # What make bench passes on; python -m tests.bench PART --help says which of these a part takes.
 MEASURED = $(if $(SIZE),--size $(SIZE)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(TABLE),--table $(TABLE)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 
-.PHONY: demo test fuzz check fix docs bench oracle e2e faults again changelog requirements clean help
+.PHONY: demo test fuzz check fix docs site bench oracle e2e faults again changelog requirements clean help
 
 help:                                   ## This list.
 	@sed -n 's/^\([a-z][a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -44,6 +45,10 @@ fix: $(VENV)/developing                 ## Format and repair what can be repaire
 
 docs: $(VENV)/developing                ## Check the documentation: links, examples and their outputs, references.
 	$(BIN)/python -m pytest tests/docs
+
+site: $(SITE)/installed                 ## The documentation as a site below build/site, all links checked; RESTOW_REPOSITORY=https://... is where its folders are.
+	$(SITE)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site -d build/site.pages . build/site
+	@echo "Site: $(CURDIR)/build/site/index.html"
 
 oracle: $(VENV)/developing              ## Build the real Go programs and compare with them (MINORS="1.33 1.37" or all: other kube-schedulers, too).
 	$(BIN)/python tests/oracle/build.py $(if $(MINORS),--minors $(MINORS))
@@ -75,6 +80,7 @@ requirements:                           ## Renew all pinned versions: of develop
 	$(PIN)/pip-compile $(PINNING) --no-annotate --extra dev --all-build-deps --output-file constraints.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) $(HASHED) --extra exact --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) $(HASHED) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) --no-annotate --output-file docs/site/requirements.txt docs/site/requirements.in
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .benchmarks
@@ -83,6 +89,11 @@ clean:                                  ## Remove everything that was made.
 $(VENV)/installed: pyproject.toml hatch_build.py $(wildcard src/restow/*/*.[ch] src/restow/*/*/*.[ch]) $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable .
+	@touch $@
+
+$(SITE)/installed: docs/site/requirements.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
 	@touch $@
 
 $(VENV)/developing: $(VENV)/installed
