@@ -7,6 +7,7 @@ CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 DEMO := build/demo
 SITE := build/venv/site
+RELEASE := build/venv/release
 PIN := build/pinning/bin
 PINNING := --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 HASHED := --generate-hashes --constraint constraints.txt
@@ -15,7 +16,7 @@ INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m p
 # What make bench passes on; python -m tests.bench PART --help says which of these a part takes.
 MEASURED = $(if $(SIZE),--size $(SIZE)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(TABLE),--table $(TABLE)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 
-.PHONY: demo test fuzz check fix docs site bench oracle e2e faults again changelog requirements clean help
+.PHONY: demo test fuzz check fix docs site bench oracle e2e faults again changelog release requirements clean help
 
 help:                                   ## This list.
 	@sed -n 's/^\([a-z][a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -72,6 +73,9 @@ bench: $(VENV)/developing               ## Measure PART=deciding|placement|landi
 changelog:                              ## Move the fragments of changelog.d into a section of CHANGELOG.md (VERSION=0.2.0).
 	$(PYTHON) tests/changelog.py $(VERSION)
 
+release: $(RELEASE)/installed           ## What a release has, below build/release (REPOSITORY=https://github.com/OWNER/restow HELM=helm).
+	$(RELEASE)/bin/python deploy/release --repository "$(REPOSITORY)" $(if $(HELM),--helm $(HELM))
+
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
 requirements:                           ## Renew all pinned versions: of development, and by hashes of the image (PYTHON=python3.11).
 	$(PYTHON) -c 'import sys; assert sys.version_info[:2] == (3, 11), "pin with the Python of deploy/Containerfile: PYTHON=python3.11"'
@@ -79,8 +83,10 @@ requirements:                           ## Renew all pinned versions: of develop
 	$(PIN)/python -m pip install --quiet --disable-pip-version-check "pip-tools>=7.5,<8"
 	$(PIN)/pip-compile $(PINNING) --no-annotate --extra dev --all-build-deps --output-file constraints.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) $(HASHED) --extra exact --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) $(HASHED) --output-file deploy/krew/requirements.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) $(HASHED) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) --no-annotate --output-file docs/site/requirements.txt docs/site/requirements.in
+	$(PIN)/pip-compile $(PINNING) --no-annotate --output-file deploy/release/requirements.txt deploy/release/requirements.in
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .benchmarks
@@ -92,8 +98,10 @@ $(VENV)/installed: pyproject.toml hatch_build.py $(wildcard src/restow/*/*.[ch] 
 	@touch $@
 
 $(SITE)/installed: docs/site/requirements.txt
-	$(PYTHON) -m venv $(SITE)
-	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
+$(RELEASE)/installed: deploy/release/requirements.txt
+$(SITE)/installed $(RELEASE)/installed:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 $(VENV)/developing: $(VENV)/installed

@@ -37,7 +37,14 @@ SECTIONS = {
     "A course": ("docs/tutorials/scheduling/*.md",),
     "Background": ("docs/explanation/*.md",),
     "Designs": ("docs/designs/*.md",),
-    "Project": ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "*/README.md"),
+    "Project": (
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "*/README.md",
+        "deploy/release/README.md",
+    ),
     "简体中文": ("README.zh-CN.md", "docs/tutorials/scheduling/zh/*.md"),
 }
 include_patterns = ["README.md", *(pattern for patterns in SECTIONS.values() for pattern in patterns)]

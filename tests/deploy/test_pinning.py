@@ -19,12 +19,15 @@ import restow
 from deploy.manifests import DEPLOY, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-RUNTIME, BUILD = "requirements.txt", "requirements-build.txt"
+RUNTIME, BUILD, PLUGIN = "requirements.txt", "requirements-build.txt", "krew/requirements.txt"
 CONSTRAINTS = "constraints.txt"
+#: Where tools with an environment of their own are pinned.
+TOOLS = ("docs/site", "deploy/release")
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED = {
     RUNTIME: [*PROJECT["project"]["dependencies"], *EXTRAS["operator"], *EXTRAS["tracing"]],
     BUILD: PROJECT["build-system"]["requires"],
+    PLUGIN: PROJECT["project"]["dependencies"],
 }
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text().replace("\\\n", "")
 BILL = DEPLOY / "sbom.py"
@@ -53,6 +56,14 @@ def test_each_package_has_one_version_and_hashes_and_nothing_else_is_said(file):
         assert re.fullmatch(r"[a-z0-9.-]+==[\w.]+", package)
         assert options
         assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", option) for option in options), package
+
+
+@pytest.mark.parametrize("folder", TOOLS)
+def test_tools_of_their_own_environments_are_pinned_within_their_ranges(folder):
+    versions = dict(line.split("==") for line in (ROOT / folder / "requirements.txt").read_text().splitlines())
+    wanted = [Requirement(line) for line in (ROOT / folder / "requirements.in").read_text().splitlines()]
+    assert wanted
+    assert all(each.specifier.contains(versions[each.name.lower()]) for each in wanted)
 
 
 @pytest.mark.parametrize("file", WANTED)
@@ -85,14 +96,14 @@ def test_everything_is_installed_by_the_constraints():
     makefile = (ROOT / "Makefile").read_text()
     assert f"CONSTRAINTS := {CONSTRAINTS}" in makefile
     installing = [line for line in makefile.splitlines() if "pip install" in line and "pip-tools" not in line]
-    assert all("PIP_CONSTRAINT=$(CONSTRAINTS)" in line for line in installing)
+    assert all("PIP_CONSTRAINT=$(CONSTRAINTS)" in line or "--requirement $<" in line for line in installing)
 
 
 def test_the_image_installs_nothing_that_is_not_pinned():
     """From an index with hashes and no builds of others' sources; of restow itself without an index."""
     installing = re.findall(r"-m pip (?:--python \S+ )?(?:install|wheel) .*?(?= && |$)", CONTAINERFILE, re.MULTILINE)
     from_index = [line for line in installing if "--no-index" not in line]
-    assert {line.split("-r deploy/")[1] for line in from_index} == set(WANTED)
+    assert {line.split("-r deploy/")[1] for line in from_index} == {RUNTIME, BUILD}
     assert all("--require-hashes --only-binary :all:" in line for line in from_index)
     assert all("--no-deps" in line for line in installing if line not in from_index)
     assert len(installing) == 4
@@ -122,5 +133,6 @@ def test_a_bill_of_other_packages_has_another_number():
 
 def test_the_command_that_pins_them_is_told_where_they_are_used():
     makefile = (ROOT / "Makefile").read_text()
-    assert {CONSTRAINTS, *(f"deploy/{file}" for file in WANTED)} == set(re.findall(r"--output-file (\S+)", makefile))
+    written = {CONSTRAINTS, *(f"deploy/{file}" for file in WANTED), *(f"{each}/requirements.txt" for each in TOOLS)}
+    assert written == set(re.findall(r"--output-file (\S+)", makefile))
     assert "`make requirements`" in (ROOT / "CONTRIBUTING.md").read_text()
