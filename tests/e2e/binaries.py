@@ -12,7 +12,11 @@ GIVEN = "RESTOW_E2E_BIN"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "descheduler")
 #: Of tests about deploy/: what renders or judges manifests, and what scrapes or takes what is pushed. And kubectl, whose
 #: reading of kubeconfigs is compared with restow's.
-TOOLS = ("helm", "kubectl", "kustomize", "operator-verify", "prometheus", "promtool", "pushgateway")
+TOOLS = ("helm", "krew", "kubectl", "kustomize", "operator-verify", "prometheus", "promtool", "pushgateway")
+
+#: The environment variable that has releases signed, by programs that take three minutes to build.
+SIGNING = "RESTOW_E2E_SIGNING"
+SIGNERS = ("cosign", "registry")
 
 
 def binaries() -> Path:
@@ -30,7 +34,7 @@ def binaries() -> Path:
 
 
 def tool(name: str) -> Path:
-    """One of the ``TOOLS``, beside the programs. Raises FileNotFoundError with what to do where it is missing."""
+    """One of the ``TOOLS`` or ``SIGNERS``, beside the programs. Raises FileNotFoundError with what to do where it is missing."""
     path = binaries() / name
     if not os.access(path, os.X_OK):
         raise FileNotFoundError(f"{path} is missing: run `make e2e`")

@@ -4,7 +4,7 @@
 
 Sources come from the Go module proxy, in the versions of the go.mod files below controlplane/, for the Descheduler that
 of the oracle. What is there and made of the same sources is left alone; the first build takes minutes. RESTOW_E2E_BIN
-names a directory of ready binaries instead.
+names a directory of ready binaries instead; with RESTOW_E2E_SIGNING=1 what signs a release is built, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from e2e.binaries import GIVEN, PROGRAMS, ROOT, TOOLS, binaries
+from e2e.binaries import GIVEN, PROGRAMS, ROOT, SIGNERS, SIGNING, TOOLS, binaries
 from oracle.build import go_on_the_path, installed_go
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -74,6 +74,11 @@ def programs() -> Iterator[Program]:
     yield Program("descheduler", "oracle/descheduler", f"{descheduler}/cmd/descheduler", descheduler)
     yield Program("kustomize", _PACKAGING, "sigs.k8s.io/kustomize/kustomize/v5", "sigs.k8s.io/kustomize/kustomize/v5")
     yield Program("helm", _PACKAGING, "helm.sh/helm/v4/cmd/helm", "helm.sh/helm/v4")
+    yield Program("krew", "e2e/controlplane/krew", "sigs.k8s.io/krew/cmd/krew", "sigs.k8s.io/krew")
+    if os.environ.get(SIGNING):
+        cosign, distribution = "github.com/sigstore/cosign/v2", "github.com/distribution/distribution/v3"
+        yield Program("cosign", "e2e/controlplane/signing", f"{cosign}/cmd/cosign", cosign)
+        yield Program("registry", "e2e/controlplane/signing", f"{distribution}/cmd/registry", distribution)
     olm = "github.com/operator-framework/api"
     yield Program("operator-verify", "e2e/controlplane/bundling", f"{olm}/cmd/operator-verify", olm)
     prometheus = "github.com/prometheus/prometheus"
@@ -135,7 +140,7 @@ def _stamp(program: Program) -> Path:
 
 if __name__ == "__main__":
     try:
-        assert {program.name for program in programs()} == {*PROGRAMS, *TOOLS}
+        assert {program.name for program in programs()} - {*SIGNERS} == {*PROGRAMS, *TOOLS}
         main()
     except FileNotFoundError as missing:
         sys.exit(f"build.py: {missing}")
