@@ -7,6 +7,7 @@ async with a_page("http://127.0.0.1:9000/", width=400) as page:
 from __future__ import annotations
 
 import asyncio
+import base64
 import itertools
 import json
 import shutil
@@ -18,12 +19,22 @@ from typing import Any
 
 import aiohttp
 
+from e2e.binaries import ROOT
 from e2e.child import Child
 from e2e.waiting import wait_until
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 #: Seconds, on busy cores.
 _PATIENCE = 120.0
+#: Where pictures are kept for people to look at before a release.
+PICTURES = ROOT / "build/e2e/pictures"
+#: Pixels of a page that a picture shows.
+_LONGEST = 6000
+#: The page, or a figure that its card cuts off.
+_TOO_WIDE = (
+    "[document.documentElement, ...document.querySelectorAll('.figures > *')]"
+    ".some(each => each.scrollWidth > each.clientWidth + 1)"
+)
 
 
 def browser() -> str:
@@ -86,6 +97,26 @@ class Page:
         async with asyncio.timeout(_PATIENCE):
             while await self.evaluate("document.readyState + location.href") != f"complete{url}":  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
+
+    async def fits(self, picture: str) -> bool:
+        """Whether nothing is wider than the screen, or than its card; a picture of the page is kept by this name."""
+        size = (await self.call("Page.getLayoutMetrics"))["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], _LONGEST), "scale": 1}
+        shown = await self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        keep(f"{picture}.png", base64.b64decode(shown["data"]))
+        return not await self.evaluate(_TOO_WIDE)
+
+    async def printed(self, picture: str) -> bytes:
+        """The page on paper, as PDF, which is kept by this name."""
+        paper = base64.b64decode((await self.call("Page.printToPDF"))["data"])
+        keep(f"{picture}.pdf", paper)
+        return paper
+
+
+def keep(name: str, content: bytes) -> None:
+    """Put a file where people look at pictures."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    (PICTURES / name).write_bytes(content)
 
 
 @asynccontextmanager

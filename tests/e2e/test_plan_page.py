@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from restow.reporting.html.page import render_html
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 
-_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 #: Counts the pieces of moved pods that are shown on bars.
 _SHOWN = (
     "[...document.querySelectorAll('[data-move]')].filter(each => getComputedStyle(each).display !== 'none').length"
@@ -33,7 +31,7 @@ async def test_it_fits_every_screen_in_both_schemes(nodes: int, tab: Page, tmp_p
     url = written(large_report(nodes=nodes, moves=4 * nodes, refusals=200), tmp_path)
     for width, dark in ((360, False), (360, True), (1200, False), (1200, True)):
         await tab.open(url, width, dark=dark)
-        assert not await tab.evaluate(_TOO_WIDE), width
+        assert await tab.fits(f"plan-{nodes}-{width}-{'dark' if dark else 'light'}"), width
     assert await tab.evaluate("performance.getEntriesByType('resource').length") == 0
 
 
@@ -73,5 +71,5 @@ async def test_the_filter_searches_all_moves_and_pages_go_on(tab: Page, tmp_path
 async def test_on_paper_it_is_a_summary(nodes: int, tab: Page, tmp_path: Path) -> None:
     """A thousand moves and refusals are no hundred pages."""
     await tab.open(written(large_report(nodes=nodes, moves=1000, refusals=1000), tmp_path), 1200)
-    printed = base64.b64decode((await tab.call("Page.printToPDF"))["data"])
+    printed = await tab.printed(f"plan-{nodes}")
     assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3

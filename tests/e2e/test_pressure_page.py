@@ -12,7 +12,6 @@ from restow.reporting.html.pressure import render_pressure
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 
-_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 #: Elements that stick out of the page, or of the card that they are in.
 _STICKING_OUT = """[...document.querySelectorAll("li :not(svg *)")].filter(each => {
   const inner = each.getBoundingClientRect(), outer = each.closest("li").getBoundingClientRect();
@@ -38,7 +37,7 @@ async def test_it_fits_every_screen_and_shows_its_lines_in_both_schemes(page_fil
         colours = set()
         for width, dark in ((320, False), (400, False), (400, True), (1200, False), (1200, True)):
             await page.open(page_file, width, dark=dark)
-            assert not await page.evaluate(_TOO_WIDE), width
+            assert await page.fits(f"pressure-{width}-{'dark' if dark else 'light'}"), width
             assert await page.evaluate(_STICKING_OUT) == 0, width
             assert min(await page.evaluate(_HEIGHTS)) > 20
             colours.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
