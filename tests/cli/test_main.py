@@ -17,6 +17,7 @@ UNUSABLE = {
     "an unknown choice": (["plan", "-o", "jsno"], 'Choose from: "table", "wide", "json", "yaml", "html", "markdown".'),
     "an option without its value": (["plan", "-f"], "requires an argument"),
     "an option twice": (["plan", "-o", "json", "-o", "yaml"], "Parameter -o specified multiple times."),
+    "an option of other programs": (["--install-completion"], "restow completion bash, zsh or fish prints a script"),
     "an option before the command": (["-o", "json", "plan"], "-o stands before the command: options follow it"),
     "a file without -f": (
         ["plan", "cluster.json"],

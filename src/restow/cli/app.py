@@ -161,10 +161,18 @@ def _unknown_option(error: UnknownOptionError) -> str:
     return f"{sentence.partition(f'. {_SIMILAR}')[0]}; did you mean {longer[0]}?"
 
 
+#: Options of other programs for what is a command here.
+_COMPLETIONS: Final = ("--install-completion", "--show-completion")
+
+
 def _sentence(error: CycloptsError) -> str:
     unused = (error.unused_tokens or [""])[0]
     if isinstance(error, UnknownCommandError) and unused.startswith("-"):
-        return f"{unused} stands before the command: options follow it, as in restow plan -f cluster.json"
+        if unused in _COMPLETIONS:
+            remedy = "restow completion bash, zsh or fish prints a script"
+        else:
+            remedy = "options follow it, as in restow plan -f cluster.json"
+        return f"{unused} stands before the command: {remedy}"
     if isinstance(error, UnusedCliTokensError):
         return f'Unexpected argument "{unused}"{_instead(error, unused)}'
     if isinstance(error, UnknownOptionError):
