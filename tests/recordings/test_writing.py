@@ -251,6 +251,20 @@ def test_times_that_were_not_recorded_are_refused_with_those_that_were(keep, tmp
         read_moment(str(tmp_path), BEGIN + 3_600_000)
 
 
+def test_the_beginning_can_be_named_as_it_is_shown(keep, tmp_path: Path):
+    """In whole seconds, which are earlier."""
+    kept = keep()
+    kept.put(0.75, a_pod("p"))
+    kept.begin(0.75)
+    kept.put(5, a_pod("q"))
+    kept.end(60)
+    span = read_recording(str(tmp_path), BEGIN, None)
+    assert (span.begins, names(span.start), len(span.changes)) == (BEGIN + 750, ["p"], 1)
+    assert names(read_moment(str(tmp_path), BEGIN).objects) == ["p"]
+    with pytest.raises(InputError, match="there is nothing"):
+        read_recording(str(tmp_path), BEGIN - 300, None)
+
+
 def test_a_moment_is_the_cluster_as_it_was_then(keep, tmp_path: Path):
     kept = keep()
     kept.put(0, a_pod("p"))

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from restow.errors import InputError
-from restow.kube.duration import MILLISECOND
+from restow.kube.duration import MILLISECOND, SECOND
 from restow.kube.timestamps import format_time
 from restow.recordings.lines import API_VERSION, GAP, KIND, SUFFIX, RecordLine, SegmentHead, not_a_recording
 from restow.recordings.writing import begins, segments
@@ -88,11 +88,20 @@ def recorded_files(path: str, since: int | None = None, until: int | None = None
     return [each for begun, each in known if begun >= first and (until is None or begun <= until)]
 
 
+def _within(path: str, at: int | None) -> int | None:
+    """A time, or the beginning of the recording where that is in the same second: people see and write seconds."""
+    if at is None:
+        return None
+    begun = begins(recorded_files(path)[0])
+    return begun if 0 < begun - at < SECOND // MILLISECOND else at
+
+
 def read_recording(path: str, since: int | None, until: int | None) -> RecordedSpan:
     """Return what was recorded from a time to another, in milliseconds; None is as early, or as late, as there is.
 
     InputError for what is no recording, and for times that it does not have.
     """
+    since = _within(path, since)
     reader = _Reader(since, until)
     for file in recorded_files(path, since, until):
         reader.read(file)
@@ -117,6 +126,7 @@ def read_moment(path: str, at: int | None) -> RecordedMoment:
 
     InputError for what is no recording, and for a time that it does not have.
     """
+    at = _within(path, at)
     reader = _Reader(at, at)
     files = recorded_files(path, at, at) if at is not None else recorded_files(path)[-1:]
     for file in files:
