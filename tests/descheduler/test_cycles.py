@@ -165,6 +165,7 @@ def test_a_dry_run_tells_the_same_again_and_again_and_writes_nothing(placement: 
     told = [each["pod"]["name"] for each in run.heard.of("Evicted pod in dry run mode")]
     assert told == told[:4] * 3
     assert len(set(told)) == 4
+    assert run.heard.of("Dry run: 4 pods would be evicted") == [{"v": 0}] * 3
     assert run.recorded.occurrences == []
     real = Run(a_town(*crowd("web"), *crowd("api"))).perform(rules(placement))
     assert sorted(real.asked) == sorted(set(told))

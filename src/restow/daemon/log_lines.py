@@ -99,6 +99,11 @@ def cycle_done(log: Log, total_evicted: int, requests: int = 0) -> None:
     log.info("Number of evictions/requests", v=1, totalEvicted=total_evicted, evictionRequests=requests)
 
 
+def dry_run_done(log: Log, evicted_pods: int) -> None:
+    """Log at any verbosity what a dry run is for; the Descheduler says it from -v 1 on."""
+    log.info(f"Dry run: {evicted_pods} {'pod' if evicted_pods == 1 else 'pods'} would be evicted")
+
+
 def serving(log: Log, address: str, port: int) -> None:
     """Log where the server listens."""
     host = f"[{address}]" if ":" in address else address

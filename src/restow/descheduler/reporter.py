@@ -144,9 +144,11 @@ class Reporter:
         for _, point, ref in plugins_in_order(self.policy):
             log_lines.strategy_done(self.log, _POINTS[point], self.evicted[ref], self.requested[ref])
         log_lines.cycle_done(self.log, self.evicted.total(), self.requested.total())
-        if self.events is not None:
-            for node, reasons in self._by_node.items():
-                self.events.record(_drained(node, reasons))
+        if self.events is None:
+            log_lines.dry_run_done(self.log, self.evicted.total())
+            return
+        for node, reasons in self._by_node.items():
+            self.events.record(_drained(node, reasons))
 
     def _refused(self, cycle: Cycle, refused: RefusedSuggestion) -> None:
         stage, code, message = refused.reason
