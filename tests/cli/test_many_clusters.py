@@ -57,6 +57,15 @@ def test_the_document_has_everything(restow, dumps, policy):
     ]
 
 
+def test_what_is_not_wanted_anywhere_is_named(restow, dumps, policy):
+    arguments = ("plan", "--snapshots", str(dumps), "--policy-config-file", str(policy))
+    ran = restow(*arguments, "--fail-on", "moves")
+    assert (ran.status, ran.err.splitlines()[-1]) == (3, "--fail-on moves: the plan has 1 move")
+    assert restow(*arguments, "--fail-on", "possible").status == 0
+    ran = restow(*arguments, "--fail-on", "loops")
+    assert (ran.status, "it is known of one cluster only" in ran.err) == (2, True)
+
+
 def test_pages(restow, dumps, policy, tmp_path):
     (dumps / "broken.json").write_text("{")
     pages = tmp_path / "pages"

@@ -48,6 +48,29 @@ def test_the_exit_code_says_whether_there_are_moves_if_it_is_asked_for(restow, c
     assert restow(*arguments, "--exit-code").status == status
 
 
+@pytest.mark.parametrize(
+    ("policy", "found"),
+    [
+        (strategy_policy("RemoveDuplicates"), {"moves": "the plan has 1 move"}),
+        (strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal=0), {}),
+        (
+            strategy_policy("RemoveDuplicates", {"namespaces": {"include": ["none"]}}),
+            {"problems": "the plan has 1 warning"},
+        ),
+    ],
+)
+def test_a_pipeline_names_what_it_does_not_want(restow, cluster, tmp_path, policy, found):
+    path = tmp_path / "given.yaml"
+    path.write_bytes(as_yaml(policy))
+    arguments = ["plan", "-f", str(cluster), "--policy-config-file", str(path), "--now", NOW]
+    for kind in ("problems", "possible", "moves", "loops"):
+        ran = restow(*arguments, "--fail-on", kind)
+        assert ran.status == (3 if kind in found else 0), kind
+        assert (f"--fail-on {kind}: {found.get(kind)}" in ran.err) == (kind in found)
+    ran = restow(*arguments, "--fail-on", "possible", "--fail-on", "moves", "--fail-on", "problems")
+    assert ran.status == (3 if found else 0)
+
+
 def test_the_json_is_the_schema(restow, plan_arguments):
     plan = msgspec.json.decode(restow(*plan_arguments, "-o", "json").out, type=PlanDocument)
     assert [str(move.pod) for move in plan.moves] == ["default/web-1"]

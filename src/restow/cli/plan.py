@@ -22,17 +22,20 @@ from restow.cli.options import (
     Verbosity,
     WithTimings,
 )
-from restow.cli.terminal import DONE, FAILED, Terminal, write, write_result
-from restow.policies.codes import Placement, SteeringMode
+from restow.cli.terminal import DONE, FAILED, Terminal, warn, write, write_result
+from restow.policies.codes import Placement, PlanFinding, SteeringMode
 
 if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Collection
+
     from restow.application.filtering import PlanFilter
     from restow.application.goals import GoalRequest
     from restow.application.many_clusters import ManyClustersRequest
     from restow.application.planning import PlanRequest
 
-#: The exit status of a plan with moves, with --exit-code.
-MOVES: Final = 3
+#: The exit status of a plan that has what --fail-on names.
+UNWANTED: Final = 3
 #: These forms show the notes; it is not known of others whether they do, so their notes go to stderr.
 _FOR_PEOPLE: Final = ("table", "wide", "html", "markdown")
 #: Who reads these forms sees stderr too.
@@ -92,7 +95,11 @@ _PAGES = (
     "With --contexts or --snapshots: a directory for an index page, and a page and the plan as JSON of each cluster."
 )
 _IN = "Show only pods of this namespace. The plan is made as a whole; so with the next four options, in table and wide."
-_STATUS = "Exit with status 3 if the plan has moves."
+_STATUS = "Exit with status 3 if the plan has moves, as --fail-on moves does, and say nothing of it."
+_FAIL_ON = (
+    "Exit with status 3, and say why, if the plan has: moves; possible ones, whose gain is no surer; loops, moves "
+    "refused because they would be undone; problems, anything that is warned of. Repeatable."
+)
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
 
@@ -145,6 +152,7 @@ _Node = Annotated[
 _Workload = Annotated[str | None, Parameter(metavar="KIND/NAME", help="Show only the pods of this workload.")]
 _Most = Annotated[int | None, Parameter(metavar="N", validator=validators.Number(gte=0), help="Show at most N moves.")]
 _ExitCode = Annotated[bool, Parameter(negative=(), show_default=False, help=_STATUS)]
+_FailOn = Annotated[list[PlanFinding] | None, Parameter(metavar="WHAT", negative=(), help=_FAIL_ON)]
 _LocalStorage = Annotated[bool, Parameter(show_default=False, help=f"Also evict pods with local storage, {_OLD}")]
 
 
@@ -181,6 +189,7 @@ def plan(
     pages: _Pages = None,
     no_size_limit: NoSizeLimit = False,
     exit_code: _ExitCode = False,
+    fail_on: _FailOn = None,
     timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> int:
@@ -210,7 +219,7 @@ def plan(
       kubectl get --raw /apis/storage.k8s.io/v1/volumeattachments) > cluster.json
 
     The exit status is 0 for every plan, even without moves, and 1 if a strategy could not run. With --exit-code it is 3
-    if the plan has moves.
+    if the plan has moves; --fail-on names what else a pipeline may not want.
     """
     from restow.application.clusters import ClusterSource
     from restow.application.filtering import PlanFilter
@@ -238,8 +247,8 @@ def plan(
 
         _check_form(output, part, of_many=True)
         many = ManyClustersRequest(request, ClusterNames(tuple(contexts or ()), snapshots), pages)
-        return _print_many(many, output, exit_code=exit_code)
-    return _print(request, output, part, timings=timings, verbosity=verbose, exit_code=exit_code)
+        return _print_many(many, output, fail_on or (), exit_code=exit_code)
+    return _print(request, output, part, fail_on or (), timings=timings, verbosity=verbose, exit_code=exit_code)
 
 
 def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
@@ -253,29 +262,51 @@ def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
     return 0
 
 
-def _print_many(request: ManyClustersRequest, output: str, *, exit_code: bool) -> int:
+def _print_many(request: ManyClustersRequest, output: str, fail_on: Collection[PlanFinding], *, exit_code: bool) -> int:
     """Plan many clusters and write a line for each; the exit status is the worst of them."""
+    from restow.application.findings import findings_of_many
     from restow.application.many_clusters import plan_many
+    from restow.errors import InputError
     from restow.reporting.clusters_table import print_clusters
 
+    if PlanFinding.LOOPS in fail_on:
+        raise InputError("--fail-on loops: it is known of one cluster only; plan each with --context or -f")
     found = plan_many(request, Terminal())
     write_result(found, output, print_clusters, "restow.reporting.html.clusters")
-    if found.failed:
+    return _status(findings_of_many(found), fail_on, failed=bool(found.failed), exit_code=exit_code)
+
+
+def _status(found: Counter[PlanFinding], fail_on: Collection[PlanFinding], *, failed: bool, exit_code: bool) -> int:
+    """The exit status of what was found, and a sentence on stderr for each finding that is not wanted."""
+    from restow.application.findings import unwanted
+
+    sentences = list(unwanted(found, fail_on))
+    warn(sentences)
+    if failed:
         return FAILED
-    return MOVES if exit_code and found.moves else DONE
+    return UNWANTED if sentences or (exit_code and found[PlanFinding.MOVES]) else DONE
 
 
 def _print(
-    request: PlanRequest, output: str, part: PlanFilter, *, timings: bool, verbosity: int, exit_code: bool
+    request: PlanRequest,
+    output: str,
+    part: PlanFilter,
+    fail_on: Collection[PlanFinding],
+    *,
+    timings: bool,
+    verbosity: int,
+    exit_code: bool,
 ) -> int:
-    """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for moves if that is asked for."""
+    """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for what is not wanted."""
     from restow.application.filtering import part_of
+    from restow.application.findings import findings_of
     from restow.application.planning import make, report_of, steering_note, with_timings
     from restow.reporting.forms import form_named
 
     _check_form(output, part)
     write_as, feedback = form_named(output), Terminal()
     whole = make(request, feedback)
+    found = findings_of(whole.plan, feedback.warnings)
     planned = part_of(whole, part)
     notes, origin = planned.notes, planned.cluster.origin
     if timings:
@@ -289,9 +320,7 @@ def _print(
     if output not in _ON_A_TERMINAL:
         notes += planned.missing
     write(write_as(report_of(planned, origin, notes)))
-    if planned.plan.problems:
-        return FAILED
-    return MOVES if exit_code and whole.plan.moves else DONE
+    return _status(found, fail_on, failed=bool(planned.plan.problems), exit_code=exit_code)
 
 
 def _check_form(output: str, part: PlanFilter, *, of_many: bool = False) -> None:

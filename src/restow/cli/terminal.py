@@ -118,10 +118,14 @@ class Terminal:
 
     def __init__(self) -> None:
         self.timings = Timings()
+        #: How many warnings there were.
+        self.warnings = 0
 
     def warn(self, sentences: Iterable[object]) -> None:
         """Write a line for each sentence."""
-        warn(sentences)
+        told = list(sentences)
+        self.warnings += len(told)
+        warn(told)
 
     def working(self, what: str) -> AbstractContextManager[None]:
         """Show ``what`` with a spinner while the block runs."""

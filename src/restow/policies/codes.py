@@ -38,6 +38,18 @@ class Certainty(StrEnum):
     POSSIBLE = "possible"
 
 
+class PlanFinding(StrEnum):
+    """What a plan may be asked not to have."""
+
+    #: A strategy could not run, the policy names what is not there, or the input lacks something.
+    PROBLEMS = "problems"
+    #: Moves whose gain is no more than possible.
+    POSSIBLE = "possible"
+    MOVES = "moves"
+    #: Moves that were refused because this plan or the next one would undo them.
+    LOOPS = "loops"
+
+
 class TargetKind(StrEnum):
     """How sure it is on which node a replacement lands; the surest first."""
 
