@@ -11,9 +11,8 @@ The group of a pod is found once for each distinct combination of namespace, rel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final
 
 import numpy as np
@@ -24,7 +23,7 @@ from restow.cluster.pod_values import PodNow
 from restow.cluster.pods import Pods
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.installed_packages import Extensible, unusable
-from restow.kube.objects import OwnerReference
+from restow.kube.objects import ObjectMeta, OwnerReference
 
 #: Other packages register a ``GroupKind`` under this entry point group, by its name.
 ENTRY_POINTS: Final = "restow.groups"
@@ -150,7 +149,7 @@ def group_now(kinds: Iterable[GroupKind], pod: PodNow) -> Group | None:
     """The group of a pod as it is at this moment, by itself and its direct owners; None if that is none."""
     marks = {**pod.labels, **dict(pod.group_marks)}
     owners: list[_Owner] = [(owner, {}) for owner in pod.owners]
-    named = ((kind, _name_of(kind, marks, lambda: owners)) for kind in kinds)
+    named = ((kind, _name_of(kind, marks, owners)) for kind in kinds)
     return next((Group(kind, pod.namespace, name or pod.name) for kind, name in named if name is not None), None)
 
 
@@ -216,11 +215,12 @@ class Groups:
 
     def _recognised(self, namespace: int, labels: int, marks: int, owners: int) -> int:
         tables = self.cluster.pods.tables
-        given = self._labels.values[labels] | dict(tables.group_marks[marks])
-        if not given and not tables.owners[owners]:
+        relevant, others = self._labels.values[labels], tables.group_marks[marks]
+        if not (relevant or others) and all(self._is_plain(namespace, each) for each in tables.owners[owners]):
             return NO_GROUP
-        above = cache(lambda: list(self._owners(namespace, owners)))
-        if not given and not any(self._may_own(*each) for each in above()):
+        given = relevant | dict(others)
+        above = list(self._owners(namespace, owners))
+        if not given and not any(self._may_own(*each) for each in above):
             return NO_GROUP
         for position, kind in enumerate(self.kinds):
             name = _name_of(kind, given, above)
@@ -229,6 +229,23 @@ class Groups:
             if name is not None:
                 return _OF_ITS_OWN - position
         return NO_GROUP
+
+    def _is_plain(self, namespace: int, owner: OwnerReference, levels: int = _HIGHEST) -> bool:
+        """Whether an owner, and all above it, plainly have nothing to do with groups: so are most, and it is fast."""
+        if owner.kind in self._owners_of_kinds or owner.kind == "Pod" or not levels:
+            return False
+        if owner.kind not in _INTERMEDIATE:
+            return True
+        metadata = self._metadata_of(namespace, owner)
+        if metadata is None:
+            return True
+        if metadata.labels and not self._labels_of_owners.isdisjoint(metadata.labels):
+            return False
+        return all(self._is_plain(namespace, each, levels - 1) for each in metadata.owner_references or ())
+
+    def _metadata_of(self, namespace: int, owner: OwnerReference) -> ObjectMeta | None:
+        found = self.cluster.kind(owner.kind).get((self.cluster.pods.tables.namespaces[namespace], owner.name))
+        return None if found is None else found.metadata
 
     def _may_own(self, owner: OwnerReference, labels: Mapping[str, str]) -> bool:
         """Whether some kind's groups have owners like this one: with those of most pods no kind needs to be asked."""
@@ -243,18 +260,19 @@ class Groups:
         tables, seen = self.cluster.pods.tables, set[tuple[str, str]]()
         level: Iterable[OwnerReference] = tables.owners[owners]
         for _ in range(_HIGHEST):
-            new = {(each.kind, each.name): each for each in level if (each.kind, each.name) not in seen}
-            seen |= new.keys()
             above: list[OwnerReference] = []
-            for owner in new.values():
-                found = None
-                if owner.kind in _INTERMEDIATE:
-                    found = self.cluster.kind(owner.kind).get((tables.namespaces[namespace], owner.name))
-                yield owner, (found.metadata.labels or {}) if found is not None else {}
+            for owner in level:
+                if (owner.kind, owner.name) in seen:
+                    continue
+                seen.add((owner.kind, owner.name))
+                found = self._metadata_of(namespace, owner) if owner.kind in _INTERMEDIATE else None
+                yield owner, (found.labels or {}) if found is not None else {}
                 if found is not None:
-                    above += found.metadata.owner_references or ()
+                    above += found.owner_references or ()
                 elif owner.kind == "Pod":
                     above += self._owners_of_pod(namespace, owner.name)
+            if not above:
+                return
             level = above
 
     def _owners_of_pod(self, namespace: int, name: str) -> tuple[OwnerReference, ...]:
@@ -299,13 +317,13 @@ def _label_keys(kinds: Iterable[GroupKind]) -> frozenset[str]:
     return frozenset(keys | {kind.own for kind in kinds} - {""})
 
 
-def _name_of(kind: GroupKind, marks: Mapping[str, str], owners: Callable[[], Iterable[_Owner]]) -> str | None:
+def _name_of(kind: GroupKind, marks: Mapping[str, str], owners: Iterable[_Owner]) -> str | None:
     """The name of the group of a kind that a pod belongs to; None if it belongs to none, empty if it is one itself."""
     for keys in kind.marks:
         if marks.get(keys[0]):
             return "-".join(marks[key] for key in keys if key in marks)
     if kind.owners or kind.owner_label:
-        for owner, labels in owners():
+        for owner, labels in owners:
             if owner.kind in kind.owners or (kind.owner_label and owner.kind == "Job" and kind.owner_label in labels):
                 return owner.name
     return "" if kind.own and marks.get(kind.own) == "true" else None

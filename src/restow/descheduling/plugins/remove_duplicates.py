@@ -114,7 +114,6 @@ def watch(view: View, args: RemoveDuplicatesArgs) -> LandingCheck:
     replicas = _replicas(view, args)
     evictable = view.evictable(replicas.pods)
     signature = replicas.signature[replicas.family]
-    signature_of = dict(zip(replicas.pods.tolist(), signature.tolist(), strict=True))
     targets = _TargetNodes(view)
 
     @cache
@@ -124,8 +123,12 @@ def watch(view: View, args: RemoveDuplicatesArgs) -> LandingCheck:
         open_nodes = targets.count(pods.tolist())
         return pods, -(-len(pods) // open_nodes) if open_nodes > 1 else len(pods)
 
+    @cache
+    def signature_of() -> dict[int, int]:
+        return dict(zip(replicas.pods.tolist(), signature.tolist(), strict=True))
+
     def objects(replacement: int, nodes: IntArray) -> BoolArray:
-        signed = signature_of.get(int(view.pods.replaces[replacement]))
+        signed = signature_of().get(int(view.pods.replaces[replacement]))
         if signed is None:
             return np.zeros(len(nodes), dtype=bool)
         pods, share = family(signed)
@@ -173,7 +176,10 @@ def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
     """Pods with owners, none of an excluded kind, in order of nodes and pods."""
     pods = view.pods
     excluded = set(args.exclude_owner_kinds)
-    counts = [bool(owners) and excluded.isdisjoint(each.kind for each in owners) for owners in pods.tables.owners]
+    counts = [
+        bool(owners) and not (excluded and any(each.kind in excluded for each in owners))
+        for owners in pods.tables.owners
+    ]
     chosen = view.pods.where(view.running_pods(args.namespaces, None) & np.array(counts, dtype=bool)[pods.owners])
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
     family, table = combine(pods.namespace[chosen], pods.owners[chosen], pods.images[chosen])
