@@ -1,33 +1,27 @@
-"""What a pipeline may ask a plan not to have, counted and said."""
+"""Findings of files are returned, whatever is wrong with the files."""
 
 from __future__ import annotations
 
-from collections import Counter
+import pytest
 
-from msgspec import structs
+from restow.application.policies import lint_policies, validate_policies
+from restow.application.simulating import check_scenarios
+from restow.errors import InputError
 
-from builders.plans import a_move, a_refusal, small_report
-from restow.application.findings import findings_of, unwanted
-from restow.policies.codes import Certainty, PlanFinding, RefusalCode, Stage
+BROKEN = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofils: []\n"
 
 
-def test_what_a_plan_has_is_counted() -> None:
-    sure = a_move("shop/web-0", ("n1", "n2"))
-    moves = (
-        sure,
-        structs.replace(sure, certainty=Certainty.LIKELY),
-        structs.replace(sure, certainty=Certainty.POSSIBLE),
-    )
-    codes = (RefusalCode.CYCLE, RefusalCode.REVERSAL, RefusalCode.NO_FIT)
-    refusals = tuple(a_refusal("shop/db-0", Stage.PLACEMENT, code, "so it is") for code in codes)
-    plan = structs.replace(small_report().plan, moves=moves, refusals=refusals, problems=())
-    found = findings_of(plan, 2)
-    assert found == Counter(
-        {PlanFinding.PROBLEMS: 2, PlanFinding.POSSIBLE: 1, PlanFinding.MOVES: 3, PlanFinding.LOOPS: 2}
-    )
-    assert list(unwanted(found, [PlanFinding.LOOPS, PlanFinding.POSSIBLE])) == [
-        "--fail-on possible: the gain of 1 move is possible at most",
-        "--fail-on loops: 2 moves were refused that would be undone",
-    ]
-    assert list(unwanted(found, [])) == []
-    assert list(unwanted(Counter(), list(PlanFinding))) == []
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path):
+    policy, missing = tmp_path / "policy.yaml", tmp_path / "missing.yaml"
+    policy.write_text(BROKEN)
+    found = validate_policies([str(policy), str(missing), str(policy)])
+    assert found.files == (str(policy), str(missing))
+    assert found.has("error")
+    assert [each.message for each in found.of(str(missing))] == ["No such file or directory"]
+    assert any(each.hint == 'did you mean "profiles"?' for each in found.of(str(policy)))
+
+
+@pytest.mark.parametrize("check", [validate_policies, lint_policies, check_scenarios])
+def test_without_files_there_is_nothing_to_check(check):
+    with pytest.raises(InputError, match="say which"):
+        check([])

@@ -264,8 +264,8 @@ def _print_curve(request: PlanRequest, goal: GoalRequest, output: str) -> int:
 
 def _print_many(request: ManyClustersRequest, output: str, fail_on: Collection[PlanFinding], *, exit_code: bool) -> int:
     """Plan many clusters and write a line for each; the exit status is the worst of them."""
-    from restow.application.findings import findings_of_many
     from restow.application.many_clusters import plan_many
+    from restow.application.plan_findings import findings_of_many
     from restow.errors import InputError
     from restow.reporting.clusters_table import print_clusters
 
@@ -278,7 +278,7 @@ def _print_many(request: ManyClustersRequest, output: str, fail_on: Collection[P
 
 def _status(found: Counter[PlanFinding], fail_on: Collection[PlanFinding], *, failed: bool, exit_code: bool) -> int:
     """The exit status of what was found, and a sentence on stderr for each finding that is not wanted."""
-    from restow.application.findings import unwanted
+    from restow.application.plan_findings import unwanted
 
     sentences = list(unwanted(found, fail_on))
     warn(sentences)
@@ -299,7 +299,7 @@ def _print(
 ) -> int:
     """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for what is not wanted."""
     from restow.application.filtering import part_of
-    from restow.application.findings import findings_of
+    from restow.application.plan_findings import findings_of
     from restow.application.planning import make, report_of, steering_note, with_timings
     from restow.reporting.forms import form_named
 
