@@ -38,6 +38,12 @@ def main(arguments: list[str] | None = None) -> int:
     if not repository.startswith("https://"):
         sys.stderr.write("--repository: give the address of the repository, such as https://github.com/OWNER/restow\n")
         return 2
+    if shutil.which(given.helm) is None:
+        sys.stderr.write(f"--helm: there is no program {given.helm}; name Helm 4\n")
+        return 2
+    if given.out.exists() and any(given.out.iterdir()) and not (given.out / statement.CHECKSUMS).exists():
+        sys.stderr.write(f"--out: {given.out} has other files than those of a release; name a directory of its own\n")
+        return 2
     try:
         with tempfile.TemporaryDirectory() as place:
             made = _make(Path(place), repository, given.commit, given.out, given.helm)

@@ -85,11 +85,21 @@ def test_the_same_commit_gives_the_same_bytes(repository: Path, release: Path, t
     assert listed == {name: each for name, each in before.items() if name not in ("SHA256SUMS", "provenance.json")}
 
 
-def test_an_address_is_asked_for(repository: Path) -> None:
-    python = repository / "build/venv/release/bin/python"
-    found = tried(python, repository / "deploy/release", "--repository", "restow")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--repository", "restow"), "give the address of the repository"),
+        (("--repository", REPOSITORY, "--helm", "no-such-helm"), "there is no program no-such-helm"),
+        (("--repository", REPOSITORY, "--helm", "true", "--out", "."), "has other files than those of a release"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_deleted(
+    repository: Path, release: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    found = tried(repository / "build/venv/release/bin/python", repository / "deploy/release", *options, cwd=repository)
     assert (found.returncode, found.stdout) == (2, "")
-    assert "give the address of the repository" in found.stderr
+    assert sentence in found.stderr
+    assert (repository / "README.md").exists()
 
 
 def test_the_package_says_where_it_comes_from_and_its_links_lead_there(release: Path) -> None:
