@@ -46,7 +46,7 @@ PAGES = (
 _INDENTED = re.compile(r"^ {4,}(restow (?:.*\\\n)*.*)$", re.MULTILINE)
 _LEFT_OUT = ("prometheus:9090", "metrics.k8s.io", "usage.json", "kubectl -n", "kubectl apply")
 #: Statuses other than 0 with which what is asked for is answered.
-_ANSWERS = {"restow diff": {3}, "--exit-code": {3}, "--compare": {3}, "jq -e": {1}, "$ diff": {1}, "diff old": {1}}
+_ANSWERS = {"restow diff": {3}, "--exit-code": {3}, "--compare": {3}, "jq -e": {1}, "diff old": {1}}
 _MOMENTS = ("2026-11-21T09:00:00Z", "2026-11-21T10:00:00Z")
 _PATIENCE = 120.0
 
