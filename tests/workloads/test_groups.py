@@ -184,7 +184,7 @@ def test_a_package_of_no_use_ends_the_plan(name: str, offered: object, message: 
 
 
 def test_owners_that_many_objects_share_are_asked_once() -> None:
-    """Six levels of ten owners each, all of which own all of the next: a million ways up."""
+    """Six levels of thirty owners each, all of which own all of the next: hundreds of millions of ways up."""
     sets = [
         a_workload("StatefulSet", f"s{level}-{at}")
         | {
@@ -192,11 +192,11 @@ def test_owners_that_many_objects_share_are_asked_once() -> None:
                 "name": f"s{level}-{at}",
                 "namespace": "default",
                 "ownerReferences": [
-                    {"kind": "StatefulSet", "name": f"s{level + 1}-{other}", "uid": ""} for other in range(10)
+                    {"kind": "StatefulSet", "name": f"s{level + 1}-{other}", "uid": ""} for other in range(30)
                 ],
             }
         }
         for level in range(8)
-        for at in range(10)
+        for at in range(30)
     ]
     assert groups_of(a_pod("p", node="n1", owner=("StatefulSet", "s0-0")), others=tuple(sets)) == [""]

@@ -218,10 +218,7 @@ class Groups:
         relevant, others = self._labels.values[labels], tables.group_marks[marks]
         if not (relevant or others) and all(self._is_plain(namespace, each) for each in tables.owners[owners]):
             return NO_GROUP
-        given = relevant | dict(others)
-        above = list(self._owners(namespace, owners))
-        if not given and not any(self._may_own(*each) for each in above):
-            return NO_GROUP
+        given, above = relevant | dict(others), list(self._owners(namespace, owners))
         for position, kind in enumerate(self.kinds):
             name = _name_of(kind, given, above)
             if name:
@@ -230,26 +227,29 @@ class Groups:
                 return _OF_ITS_OWN - position
         return NO_GROUP
 
-    def _is_plain(self, namespace: int, owner: OwnerReference, levels: int = _HIGHEST) -> bool:
-        """Whether an owner, and all above it, plainly have nothing to do with groups: so are most, and it is fast."""
-        if owner.kind in self._owners_of_kinds or owner.kind == "Pod" or not levels:
-            return False
-        if owner.kind not in _INTERMEDIATE:
-            return True
-        metadata = self._metadata_of(namespace, owner)
-        if metadata is None:
-            return True
-        if metadata.labels and not self._labels_of_owners.isdisjoint(metadata.labels):
-            return False
-        return all(self._is_plain(namespace, each, levels - 1) for each in metadata.owner_references or ())
+    def _is_plain(self, namespace: int, owner: OwnerReference) -> bool:
+        """Whether an owner, and those above it one by one, plainly have nothing to do with groups: so are most."""
+        for _ in range(_HIGHEST):
+            if owner.kind in self._owners_of_kinds or owner.kind == "Pod":
+                return False
+            found = self._metadata_of(namespace, owner) if owner.kind in _INTERMEDIATE else None
+            if found is None:
+                return True
+            if found.labels and not self._labels_of_owners.isdisjoint(found.labels):
+                return False
+            match found.owner_references or ():
+                case ():
+                    return True
+                case (owner,):
+                    continue
+                case _:
+                    # Each of several may have several: those are looked at once each.
+                    return False
+        return False
 
     def _metadata_of(self, namespace: int, owner: OwnerReference) -> ObjectMeta | None:
         found = self.cluster.kind(owner.kind).get((self.cluster.pods.tables.namespaces[namespace], owner.name))
         return None if found is None else found.metadata
-
-    def _may_own(self, owner: OwnerReference, labels: Mapping[str, str]) -> bool:
-        """Whether some kind's groups have owners like this one: with those of most pods no kind needs to be asked."""
-        return owner.kind in self._owners_of_kinds or not self._labels_of_owners.isdisjoint(labels)
 
     def _marks(self, labels: int, marks: int) -> Mapping[str, str]:
         tables = self.cluster.pods.tables
