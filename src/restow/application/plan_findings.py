@@ -21,10 +21,10 @@ _WORDS = {
 
 
 def findings_of(plan: PlanDocument, warnings: int) -> Counter[PlanFinding]:
-    """How much of each finding a plan has; ``warnings`` were given while it was made."""
+    """How much of each finding a plan has; ``warnings`` were given while it was made, those of strategies among them."""
     return Counter(
         {
-            PlanFinding.PROBLEMS: max(warnings, len(plan.problems)),
+            PlanFinding.PROBLEMS: warnings,
             PlanFinding.POSSIBLE: sum(each.certainty is Certainty.POSSIBLE for each in plan.moves),
             PlanFinding.MOVES: len(plan.moves),
             PlanFinding.LOOPS: sum(each.code in _LOOPS for each in plan.refusals),
@@ -37,7 +37,7 @@ def findings_of_many(plans: ClustersPlan) -> Counter[PlanFinding]:
     rows = plans.clusters
     return Counter(
         {
-            PlanFinding.PROBLEMS: sum(len(each.problems) + len(each.warnings) for each in rows),
+            PlanFinding.PROBLEMS: sum(len(each.warnings) for each in rows),
             PlanFinding.POSSIBLE: sum(each.possible for each in rows),
             PlanFinding.MOVES: sum(each.moves for each in rows),
         }
