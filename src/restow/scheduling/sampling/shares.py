@@ -69,9 +69,7 @@ def shares(fixed: Scores, added: AddedScores | None, weights: Weights, size: int
     ``fixed`` is what entries get in every window, ``added`` what they get by the scale of the window; an entry that
     stands in two places wins with the sum of both.
     """
-    if added is None:
-        return won_everywhere(fixed, None, weights, size), 0.0
-    if len(added.table) <= MOST_SCALES:
+    if added is None or len(added.table) <= MOST_SCALES:
         return won_everywhere(fixed, added, weights, size), 0.0
     return won_everywhere(fixed, added, _represented(weights), size), 1 / SAMPLES
 
