@@ -21,11 +21,11 @@ import yaml
 from builders.policies import as_yaml, strategy_policy
 from docs.console import examples
 from docs.pages import ROOT, blocks, files
+from e2e.answering import page_of
 from e2e.binaries import tool
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
 from e2e.ports import HOST, free_ports
-from e2e.pushgateway import page_of
 from e2e.shell import Shell, answered, with_restow
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, stateful_set, wait_for_ready

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from e2e.answering import page_of
 from e2e.child import Child
 from e2e.ports import HOST
-from e2e.pushgateway import a_gateway, page_of
+from e2e.pushgateway import a_gateway
 from e2e.waiting import wait_until
 from restow.pressure.pushing import JOB, METRIC, node_memory
 

@@ -22,11 +22,9 @@ import pytest
 import yaml
 
 import restow
+from e2e.answering import answering
 from e2e.binaries import ROOT, SIGNERS, tool
-from e2e.child import Child
 from e2e.ports import HOST, free_ports
-from e2e.pushgateway import page_of
-from e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
@@ -173,13 +171,9 @@ def registry(tmp_path: Path) -> Iterator[str]:
     settings = {"version": 0.1, "storage": {"filesystem": {"rootdirectory": str(tmp_path / "stored")}}}
     file = tmp_path / "registry.yaml"
     file.write_text(yaml.safe_dump(settings | {"http": {"addr": address}}))
-    child = Child([str(tool("registry")), "serve", str(file)], tmp_path / "registry.log")
-    child.start()
-    try:
-        wait_until("the registry is ready", lambda: page_of(f"http://{address}", "v2/") is not None, 60)
+    command = [str(tool("registry")), "serve", str(file)]
+    with answering(command, tmp_path / "registry.log", f"http://{address}", "v2/"):
         yield address
-    finally:
-        child.kill()
 
 
 def has_signers() -> bool:
