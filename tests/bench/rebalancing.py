@@ -103,7 +103,7 @@ def beside(python: str, case: ReassignmentProblem) -> str:
         question, answer = Path(directory) / "problem.npz", Path(directory) / "place.npz"
         np.savez(question, usage=case.usage, capacity=case.capacity, start=case.start, moves=case.budget)
         program = Path(__file__).with_name("rebalancing_peer.py")
-        subprocess.run([python, str(program), str(question), str(answer)], check=True, capture_output=True)
+        subprocess.run([python, "-P", str(program), str(question), str(answer)], check=True, capture_output=True)
         found = np.load(answer)
     place = found["place"]
     assert not violations(case, place)

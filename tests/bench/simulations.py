@@ -101,7 +101,7 @@ def measure(shape: Shape, limit: float) -> Row:
     """One run; ValueError if it takes longer than the limit, in seconds."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = write_scenario(shape, Path(folder))
-        found = run([sys.executable, str(_RUN), str(scenario)], {"PYTHONPATH": str(_SOURCES)}, limit)
+        found = run([sys.executable, "-P", str(_RUN), str(scenario)], {"PYTHONPATH": str(_SOURCES)}, limit)
     if found.output is None:
         raise ValueError(f"{shape.nodes} nodes, {shape.placement}: takes more than {limit:.0f} s")
     return Row(shape, found, msgspec.json.decode(found.output, type=Told))
