@@ -7,7 +7,7 @@ import json
 import pytest
 
 from builders import a_list, a_node, a_pod
-from restow.application import many_clusters, snapshots
+from restow.application import each_cluster
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +17,7 @@ def _in_this_process(monkeypatch):
     def make_all(work, _processes, _tick):
         return [work.make(number, lambda _: None) for number in range(len(work))]
 
-    for module in (many_clusters, snapshots):
-        monkeypatch.setattr(module, "make_all", make_all)
+    monkeypatch.setattr(each_cluster, "make_all", make_all)
 
 
 @pytest.fixture

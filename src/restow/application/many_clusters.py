@@ -15,14 +15,13 @@ from msgspec import structs
 
 import restow
 from restow.application.clusters import ClusterSource, instant
-from restow.application.feedback import Collected, Feedback
+from restow.application.each_cluster import ClusterAnswer, ask_each
+from restow.application.feedback import Feedback
 from restow.application.files import NamedText, file_bytes, file_name, prepare_directory, replace_file
-from restow.application.named_clusters import INDEX, ClusterNames, NamedCluster, file_name_of, named_clusters
+from restow.application.named_clusters import INDEX, ClusterNames, file_name_of, named_clusters
 from restow.application.planning import PlanRequest, make, rendered
 from restow.application.policies import read_policy_file, read_scheduler_config
-from restow.engines.registry import RunFeedback, in_processes, make_all
-from restow.engines.work import Tick
-from restow.errors import ClientError, InputError
+from restow.errors import InputError
 from restow.kube.timestamps import format_time
 from restow.reporting.clusters_result import ClusterRow, ClustersMetadata, ClustersPlan, cluster_row
 from restow.sources.reading import STDIN
@@ -48,31 +47,17 @@ class _Planned(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class _Plans:
-    """The plans to make, a piece of work for each cluster."""
+class _Planning:
+    """Plans a cluster as it was asked for."""
 
-    clusters: Sequence[NamedCluster]
     request: PlanRequest
     #: Whether pages are wanted.
     has_pages: bool
 
-    def __len__(self) -> int:
-        return len(self.clusters)
-
-    def make(self, number: int, tick: Tick) -> _Planned:
-        """Plan one cluster; what goes wrong is in the row."""
-        name, where = self.clusters[number]
-        try:
-            return self._plan(name, where)
-        except (InputError, ClientError, OSError) as error:
-            return _Planned(ClusterRow(name=name, error=str(error)))
-        finally:
-            tick(1)
-
-    def _plan(self, name: str, where: ClusterSource) -> _Planned:
-        feedback = Collected()
+    def __call__(self, name: str, where: ClusterSource, feedback: Feedback) -> _Planned:
+        """Make the plan of one cluster."""
         planned = make(replace(self.request, where=where), feedback)
-        row = cluster_row(name, planned.plan, tuple(feedback.warnings))
+        row = cluster_row(name, planned.plan)
         if not self.has_pages:
             return _Planned(row)
         return _Planned(row, rendered(planned, "html"), rendered(planned, "json"))
@@ -86,19 +71,29 @@ def plan_many(request: ManyClustersRequest, feedback: Feedback, processes: int |
     where = request.plan.where
     assert isinstance(where, ClusterSource)
     clusters = named_clusters(request.clusters, where)
-    plan = _read_once(request.plan)
+    plan = read_once(request.plan)
     pages = None if request.pages is None else prepare_directory(request.pages, "--pages")
-    work = _Plans(clusters, plan, pages is not None)
     with feedback.timings.phase("plan"), feedback.working(f"planning {len(clusters)} clusters"):
-        found: list[_Planned] = make_all(work, in_processes(processes), RunFeedback())
-    name = "" if plan.policy is None else file_name(plan.policy)
-    metadata = ClustersMetadata(name or "bundled policy", str(plan.now), restow.__version__)
+        found = [_told(each) for each in ask_each(clusters, _Planning(plan, pages is not None), processes)]
     if pages is None:
-        return ClustersPlan(metadata=metadata, clusters=tuple(each.row for each in found))
-    return _saved(metadata, found, pages)
+        return ClustersPlan(metadata=metadata_of(plan), clusters=tuple(each.row for each in found))
+    return _saved(metadata_of(plan), found, pages)
 
 
-def _read_once(request: PlanRequest) -> PlanRequest:
+def _told(found: ClusterAnswer[_Planned]) -> _Planned:
+    """The answer of a cluster, with what was said in its row."""
+    if found.answer is None:
+        return _Planned(ClusterRow(name=found.name, error=found.error))
+    return found.answer._replace(row=structs.replace(found.answer.row, warnings=found.warnings))
+
+
+def metadata_of(request: PlanRequest) -> ClustersMetadata:
+    """What all clusters are planned with, of a request that ``read_once`` has returned."""
+    name = "" if request.policy is None else file_name(request.policy)
+    return ClustersMetadata(name or "bundled policy", str(request.now), restow.__version__)
+
+
+def read_once(request: PlanRequest) -> PlanRequest:
     """The same request with what all clusters share: the texts of files, and the time. What is wrong with them is said now."""
     policy = request.policy
     if policy is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from restow.application.clusters import ClusterSource, check_inputs, origin_of
-from restow.application.feedback import Collected, Feedback
+from restow.application.each_cluster import ClusterAnswer, ask_each
+from restow.application.feedback import Feedback
 from restow.application.files import check_target, prepare_directory, write_file
-from restow.application.named_clusters import ClusterNames, NamedCluster, file_name_of, named_clusters
+from restow.application.named_clusters import ClusterNames, file_name_of, named_clusters
 from restow.application.past_runs import milliseconds_of
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_series import KIND as USAGE
-from restow.engines.registry import RunFeedback, in_processes, make_all
-from restow.engines.work import Tick
-from restow.errors import ClientError, InputError
+from restow.errors import InputError
 from restow.kube.duration import MILLISECOND
 from restow.kube.timestamps import format_time
 from restow.recordings.lines import RECORDED
@@ -162,49 +161,26 @@ def _add_usage(cluster: CompactCluster, wanted: UsageRequest, where: ClusterSour
 
 
 @dataclass(slots=True, frozen=True)
-class SavedSnapshot:
-    """What became of the snapshot of one of many clusters."""
-
-    name: str
-    #: A sentence about the file, or why there is none.
-    text: str
-    warnings: tuple[str, ...] = ()
-    has_failed: bool = False
-
-
-@dataclass(slots=True, frozen=True)
 class _Saving:
-    """The snapshots to save, a piece of work for each cluster."""
+    """Saves a cluster to a file of its own."""
 
-    clusters: Sequence[NamedCluster]
-    #: The path of each.
-    files: Sequence[str]
+    #: The path for each cluster.
+    files: Mapping[str, str]
 
-    def __len__(self) -> int:
-        return len(self.clusters)
-
-    def make(self, number: int, tick: Tick) -> SavedSnapshot:
-        """Save one cluster; what goes wrong keeps no other from being saved."""
-        (name, where), feedback = self.clusters[number], Collected()
-        try:
-            text = read_snapshot(SnapshotRequest(where), feedback).save(self.files[number])
-        except (InputError, ClientError, OSError) as error:
-            return SavedSnapshot(name, str(error), tuple(feedback.warnings), has_failed=True)
-        finally:
-            tick(1)
-        return SavedSnapshot(name, text, tuple(feedback.warnings))
+    def __call__(self, name: str, where: ClusterSource, feedback: Feedback) -> str:
+        """Save one cluster; returns a sentence about the file."""
+        return read_snapshot(SnapshotRequest(where), feedback).save(self.files[name])
 
 
 def save_many(
     names: ClusterNames, where: ClusterSource, directory: str, feedback: Feedback, processes: int | None = None
-) -> list[SavedSnapshot]:
+) -> list[ClusterAnswer[str]]:
     """Save each cluster to a file of a directory; InputError where there are no clusters, or it cannot be used.
 
-    ``processes`` is how many are saved at a time (None: one for each core).
+    The answers are sentences about the files. ``processes`` is how many are saved at a time (None: one for each core).
     """
     clusters, place = named_clusters(names, where), prepare_directory(directory, "-o")
     taken: set[str] = set()
-    files = [str(place / f"{file_name_of(each.name, taken)}{_PACKED_JSON}") for each in clusters]
+    files = {each.name: str(place / f"{file_name_of(each.name, taken)}{_PACKED_JSON}") for each in clusters}
     with feedback.working(f"saving {len(clusters)} clusters"):
-        found: list[SavedSnapshot] = make_all(_Saving(clusters, files), in_processes(processes), RunFeedback())
-    return found
+        return ask_each(clusters, _Saving(files), processes)

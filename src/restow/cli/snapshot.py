@@ -123,8 +123,8 @@ def _save_many(contexts: tuple[str, ...], where: ClusterSource, directory: str |
     feedback = Terminal()
     saved = save_many(ClusterNames(contexts), where, directory, feedback)
     for each in saved:
-        feedback.warn(f"{each.name}: {sentence}" for sentence in (*each.warnings, each.text))
-    return FAILED if any(each.has_failed for each in saved) else DONE
+        feedback.warn(f"{each.name}: {sentence}" for sentence in (*each.warnings, each.answer or each.error))
+    return FAILED if any(each.error for each in saved) else DONE
 
 
 def _write_to_stdout(cluster: CompactCluster) -> list[str]:

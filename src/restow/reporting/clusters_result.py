@@ -75,8 +75,8 @@ class ClustersPlan(Struct, frozen=True, kw_only=True, rename="camel"):
         return tuple(each for each in self.clusters if each.has_failed)
 
 
-def cluster_row(name: str, plan: PlanDocument, warnings: tuple[str, ...]) -> ClusterRow:
-    """Return the row of a cluster's plan."""
+def cluster_row(name: str, plan: PlanDocument) -> ClusterRow:
+    """Return the row of a cluster's plan, without warnings."""
     totals = plan.summary
     before, after = totals.utilisation.before, totals.utilisation.after
     return ClusterRow(
@@ -95,5 +95,4 @@ def cluster_row(name: str, plan: PlanDocument, warnings: tuple[str, ...]) -> Clu
             if resource in before and resource in after
         ),
         problems=problem_sentences(plan),
-        warnings=warnings,
     )
