@@ -173,8 +173,12 @@ def _listed(kinds: Collection[str]) -> str:
 _MOST_COMPARED = 5000
 
 
+class NotFoundError(InputError):
+    """The input holds no object of a name."""
+
+
 def find_pod(pods: Pods, name: str, where: str) -> int:
-    """The pod of that name; InputError, which begins with ``where``, names a similar one where there is none."""
+    """The pod of that name; NotFoundError, which begins with ``where``, names a similar one where there is none."""
     namespace, slash, short = name.partition("/")
     found = _named(pods, short) if slash else []
     for pod in found:
@@ -183,7 +187,7 @@ def find_pod(pods: Pods, name: str, where: str) -> int:
     if not slash:
         hint = _hint(pods, _named(pods, name), [])
         raise InputError(f"{where}: {name} is not of the form NAMESPACE/NAME{hint}")
-    raise InputError(f"{where}: the input holds no pod {name}{_hint(pods, found, _similar(pods, namespace, short))}")
+    raise NotFoundError(f"{where}: the input holds no pod {name}{_hint(pods, found, _similar(pods, namespace, short))}")
 
 
 def _named(pods: Pods, short: str) -> list[int]:
@@ -206,13 +210,13 @@ def _similar(pods: Pods, namespace: str, short: str) -> list[str]:
 
 
 def find_node(nodes: Nodes, name: str, where: str) -> int:
-    """The node of that name; InputError, which begins with ``where``, names a similar one where there is none."""
+    """The node of that name; NotFoundError, which begins with ``where``, names a similar one where there is none."""
     found = nodes.index.get(name)
     if found is not None:
         return found
     short = [each for each in nodes.names if each.partition(".")[0] == name]
     near = next(iter(short or get_close_matches(name, nodes.names, n=1)), "")
-    raise InputError(f"{where}: the input holds no node {name}{f'; did you mean {near}?' if near else ''}")
+    raise NotFoundError(f"{where}: the input holds no node {name}{f'; did you mean {near}?' if near else ''}")
 
 
 #: A day in five minutes: no series has more samples.

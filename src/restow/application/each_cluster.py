@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from restow.application.clusters import ClusterSource
 from restow.application.feedback import Collected, Feedback
 from restow.application.named_clusters import NamedCluster
 from restow.engines.registry import RunFeedback, in_processes, make_all
@@ -17,8 +16,8 @@ from restow.engines.work import Tick
 from restow.errors import ClientError, InputError
 
 Answer = TypeVar("Answer")
-#: Asks one cluster by its name. Another process may call it, so it can be pickled, and what it returns.
-Question = Callable[[str, ClusterSource, Feedback], Answer]
+#: Asks one cluster. Another process may call it, so it can be pickled, and so can what it returns.
+Question = Callable[[NamedCluster, Feedback], Answer]
 
 
 @dataclass(slots=True, frozen=True)
@@ -46,14 +45,14 @@ class _Asking(Generic[Answer]):
 
     def make(self, number: int, tick: Tick) -> ClusterAnswer[Answer]:
         """Ask one cluster; what goes wrong is in the answer."""
-        (name, where), feedback = self.clusters[number], Collected()
+        cluster, feedback = self.clusters[number], Collected()
         try:
-            answer = self.question(name, where, feedback)
+            answer = self.question(cluster, feedback)
         except (InputError, ClientError, OSError) as error:
-            return ClusterAnswer(name, None, tuple(feedback.warnings), str(error))
+            return ClusterAnswer(cluster.name, None, tuple(feedback.warnings), str(error))
         finally:
             tick(1)
-        return ClusterAnswer(name, answer, tuple(feedback.warnings))
+        return ClusterAnswer(cluster.name, answer, tuple(feedback.warnings))
 
 
 def ask_each(

@@ -18,7 +18,7 @@ from restow.application.clusters import ClusterSource, instant
 from restow.application.each_cluster import ClusterAnswer, ask_each
 from restow.application.feedback import Feedback
 from restow.application.files import NamedText, file_bytes, file_name, prepare_directory, replace_file
-from restow.application.named_clusters import INDEX, ClusterNames, file_name_of, named_clusters
+from restow.application.named_clusters import INDEX, ClusterNames, NamedCluster, file_name_of, named_clusters
 from restow.application.planning import PlanRequest, make, rendered
 from restow.application.policies import read_policy_file, read_scheduler_config
 from restow.errors import InputError
@@ -54,10 +54,10 @@ class _Planning:
     #: Whether pages are wanted.
     has_pages: bool
 
-    def __call__(self, name: str, where: ClusterSource, feedback: Feedback) -> _Planned:
+    def __call__(self, cluster: NamedCluster, feedback: Feedback) -> _Planned:
         """Make the plan of one cluster."""
-        planned = make(replace(self.request, where=where), feedback)
-        row = cluster_row(name, planned.plan)
+        planned = make(replace(self.request, where=cluster.where), feedback)
+        row = cluster_row(cluster.name, planned.plan)
         if not self.has_pages:
             return _Planned(row)
         return _Planned(row, rendered(planned, "html"), rendered(planned, "json"))

@@ -14,7 +14,7 @@ from restow.application.clusters import ClusterSource, check_inputs, origin_of
 from restow.application.each_cluster import ClusterAnswer, ask_each
 from restow.application.feedback import Feedback
 from restow.application.files import check_target, prepare_directory, write_file
-from restow.application.named_clusters import ClusterNames, file_name_of, named_clusters
+from restow.application.named_clusters import ClusterNames, NamedCluster, file_name_of, named_clusters
 from restow.application.past_runs import milliseconds_of
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_series import KIND as USAGE
@@ -167,9 +167,9 @@ class _Saving:
     #: The path for each cluster.
     files: Mapping[str, str]
 
-    def __call__(self, name: str, where: ClusterSource, feedback: Feedback) -> str:
+    def __call__(self, cluster: NamedCluster, feedback: Feedback) -> str:
         """Save one cluster; returns a sentence about the file."""
-        return read_snapshot(SnapshotRequest(where), feedback).save(self.files[name])
+        return read_snapshot(SnapshotRequest(cluster.where), feedback).save(self.files[cluster.name])
 
 
 def save_many(

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from restow.cli.options import (
     PATHS,
     Context,
+    Contexts,
     Filename,
     Kubeconfig,
     NoSizeLimit,
@@ -16,10 +17,11 @@ from restow.cli.options import (
     PolicyConfigFile,
     SchedulerConfig,
     SchedulerVersion,
+    Snapshots,
     TableOrJson,
     Verbosity,
 )
-from restow.cli.terminal import Terminal, write_bytes, write_json
+from restow.cli.terminal import DONE, FAILED, Terminal, write_bytes, write_json
 from restow.policies.codes import Placement, SteeringMode
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from restow.application.clusters import ClusterSource
+    from restow.application.many_explanations import ObjectKind
+    from restow.application.named_clusters import ClusterNames
+    from restow.application.planning import PlanRequest
     from restow.explaining.explanation import NodeExplanation, PodExplanation
     from restow.scheduler.explanation import QueueExplanation
 
@@ -42,6 +47,7 @@ _POD = """Examples:
   restow explain pod shop/db-0 --policy-config-file policy.yaml
   restow explain pod shop/db-0 -f cluster.json
   restow explain pod shop/db-0 -f cluster.json --policy-config-file policy.yaml
+  restow explain pod shop/db-0 --contexts 'prod-*'
   restow explain pod shop/db-0 -f cluster.json -o json |
     jq '.strategies[].changes[].steps[].message'
 """
@@ -92,15 +98,19 @@ def pod(
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    contexts: Contexts = None,
+    snapshots: Snapshots = None,
     no_size_limit: NoSizeLimit = False,
     verbose: Verbosity = 0,
-) -> None:
+) -> int:
     """Show why a pod stays, or where it goes.
 
     Makes the same plan as restow plan does for the same input. Shows whether each strategy wants the pod to move, what
-    each stage of the plan decides, and the smallest change that would let the pod move.
+    each stage of the plan decides, and the smallest change that would let the pod move. With --contexts or --snapshots,
+    a line for each of many clusters.
     """
     from restow.application.clusters import ClusterSource
+    from restow.application.named_clusters import ClusterNames
     from restow.application.planning import PlanRequest, explained_pod
     from restow.policies.fallbacks import Fallbacks
     from restow.reporting.explain_table import pod_sections
@@ -108,8 +118,11 @@ def pod(
     where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version)
     feedback = Terminal()
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
+    if contexts or snapshots:
+        return _print_many(request, ClusterNames(tuple(contexts or ()), snapshots), "pod", name, output)
     explanation = explained_pod(request, name, feedback)
     _print(explanation, lambda width: pod_sections(explanation, width), output, feedback, verbose)
+    return DONE
 
 
 @app.command(usage="restow explain node NAME [OPTIONS]", help_epilogue=_NODE, sort_key=2)
@@ -128,15 +141,19 @@ def node(
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    contexts: Contexts = None,
+    snapshots: Snapshots = None,
     no_size_limit: NoSizeLimit = False,
     verbose: Verbosity = 0,
-) -> None:
+) -> int:
     """Show what a plan does to a node.
 
     Shows how full the node is, how each strategy classifies it, which pods leave and arrive, and why other candidates
-    on it are refused. With --drain it shows what kubectl drain would do to the node's pods.
+    on it are refused. With --drain it shows what kubectl drain would do to the node's pods; with --contexts or
+    --snapshots, a line for each of many clusters.
     """
     from restow.application.clusters import ClusterSource
+    from restow.application.named_clusters import ClusterNames
     from restow.application.planning import PlanRequest, explained_node
     from restow.policies.fallbacks import Fallbacks
     from restow.reporting.explain_table import node_sections
@@ -144,20 +161,39 @@ def node(
     where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit, scheduler_version)
     feedback = Terminal()
     if drain:
-        _check_without_policy(policy_config_file, placement, steering)
+        _check_drain(policy_config_file, placement, steering, contexts or snapshots)
         _print_drain(where, name, scheduler_config, now, output)
-        return
+        return DONE
     request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
+    if contexts or snapshots:
+        return _print_many(request, ClusterNames(tuple(contexts or ()), snapshots), "node", name, output)
     explanation = explained_node(request, name, feedback)
     _print(explanation, lambda width: node_sections(explanation, width), output, feedback, verbose)
+    return DONE
 
 
-def _check_without_policy(*given: object) -> None:
-    """A drain asks no policy."""
+def _check_drain(policy: str | None, placement: Placement | None, steering: SteeringMode | None, many: object) -> None:
+    """A drain asks no policy, and is of a node of one cluster."""
     from restow.errors import InputError
 
-    if any(each is not None for each in given):
+    if policy is not None or placement is not None or steering is not None:
         raise InputError("--drain asks no policy: leave --policy-config-file, --placement and --steering out")
+    if many:
+        raise InputError("--drain is of a node of one cluster: name it with --context or -f")
+
+
+def _print_many(request: PlanRequest, clusters: ClusterNames, kind: ObjectKind, name: str, output: str) -> int:
+    """Explain the object of each cluster in a line; the exit status says whether all gave an answer."""
+    from restow.application.many_explanations import ManyExplanationsRequest, explain_many
+    from restow.reporting.clusters_explanation_table import print_explanations
+    from restow.reporting.terminal import console
+
+    found = explain_many(ManyExplanationsRequest(request, clusters, kind, name), Terminal())
+    if output == "json":
+        write_json(found)
+    else:
+        print_explanations(found, console())
+    return FAILED if found.failed else DONE
 
 
 def _print_drain(where: ClusterSource, node: str, configuration: str | None, now: str | None, output: str) -> None:

@@ -81,6 +81,14 @@ Contexts = Annotated[
         help="Many clusters: every kubeconfig context whose name matches, such as 'prod-*'. Repeatable.",
     ),
 ]
+Snapshots = Annotated[
+    str | None,
+    PATHS,
+    Parameter(
+        metavar="DIRECTORY",
+        help="Many clusters: each file, or each directory, in this directory is a dump of one.",
+    ),
+]
 
 #: The policy and the schedulers of a plan, and its time.
 PolicyConfigFile = Annotated[

@@ -19,6 +19,7 @@ from restow.cli.options import (
     PolicyConfigFile,
     SchedulerConfig,
     SchedulerVersion,
+    Snapshots,
     Verbosity,
     WithTimings,
 )
@@ -90,7 +91,6 @@ _CURVE = (
     "With --goal: what more moves are worth. Plans with several budgets up to --budget, or to all moves that are worth it, as "
     "table, json or html."
 )
-_SNAPSHOTS = "Plan many clusters: each file, or each directory, in this directory is a dump of one."
 _PAGES = (
     "With --contexts or --snapshots: a directory for an index page, and a page and the plan as JSON of each cluster."
 )
@@ -135,7 +135,6 @@ _Free = Annotated[str, Parameter(metavar="LABELS", show_default=False, help=_FRE
 _Prices = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_PRICES)]
 _For = Annotated[list[str] | None, Parameter(name="--for", metavar="POD", negative=(), help=_FOR)]
 _Curve = Annotated[bool, Parameter(name="--curve", negative=(), show_default=False, help=_CURVE)]
-_Snapshots = Annotated[str | None, PATHS, Parameter(metavar="DIRECTORY", help=_SNAPSHOTS)]
 _Pages = Annotated[str | None, PATHS, Parameter(metavar="DIRECTORY", help=_PAGES)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[
@@ -185,7 +184,7 @@ def plan(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     contexts: Contexts = None,
-    snapshots: _Snapshots = None,
+    snapshots: Snapshots = None,
     pages: _Pages = None,
     no_size_limit: NoSizeLimit = False,
     exit_code: _ExitCode = False,

@@ -245,7 +245,7 @@ _MOST_PODS: Final = 10
 def node_sections(explanation: NodeExplanation, width: int) -> list[list[Text]]:
     """The whole answer, in sections."""
     sections = (
-        headline(_about_node(explanation), _node_outcome(explanation), width),
+        headline(_about_node(explanation), node_outcome(explanation), width),
         _load_lines(explanation, width),
         (line for each in explanation.strategies for line in _classification_lines(each, width)),
         _moves("leave", explanation.leaving, width),
@@ -260,7 +260,8 @@ def _about_node(explanation: NodeExplanation) -> list[str]:
     return [explanation.node, *([f"zone {explanation.zone}"] if explanation.zone else [])]
 
 
-def _node_outcome(explanation: NodeExplanation) -> str:
+def node_outcome(explanation: NodeExplanation) -> str:
+    """Say in a few words what a plan does to a node."""
     if not explanation.ready:
         return "is not ready: strategies skip it"
     if not explanation.selected:
@@ -293,12 +294,16 @@ def _load_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     yield from labelled_line("pods", f"{explanation.pods_before:,}{change}", width, indent=0)
 
 
+def resource_change(resource: NodeResource) -> str:
+    """Write ``92 % -> 61 %``, of a resource that the node has."""
+    before, after = (percent(each / resource.allocatable) for each in (resource.before, resource.after))
+    return f"{before} -> {after}" if before != after else before
+
+
 def _load(resource: NodeResource) -> str:
     """Write ``92 % -> 61 % of 4 (3680m requested)``."""
-    before, after = (percent(each / resource.allocatable) for each in (resource.before, resource.after))
-    change = f"{before} -> {after}" if before != after else before
     requested = amount(resource.name, resource.before)
-    return f"{change} of {amount(resource.name, resource.allocatable)} ({requested} requested)"
+    return f"{resource_change(resource)} of {amount(resource.name, resource.allocatable)} ({requested} requested)"
 
 
 def _classification_lines(view: NodeClassification, width: int) -> Iterator[Text]:
