@@ -105,9 +105,14 @@ def validate_policies(paths: Sequence[str]) -> CheckedFiles:
 
 def lint_policies(paths: Sequence[str]) -> CheckedFiles:
     """Find what in policies is refused, ignored or probably a mistake; InputError without files."""
+    return check_files(paths, lint, "policy")
+
+
+def lint(text: bytes, name: str) -> list[Finding]:
+    """Find what in a policy is refused, ignored or probably a mistake; InputError where it cannot be read."""
     from restow.policies.lint import lint_policy
 
-    return check_files(paths, partial(lint_policy, plugins=plugins(), sources=usage_schemas()), "policy")
+    return lint_policy(text, name, plugins(), usage_schemas())
 
 
 def check_files(paths: Sequence[str], check: Check, what: str) -> CheckedFiles:
@@ -116,17 +121,26 @@ def check_files(paths: Sequence[str], check: Check, what: str) -> CheckedFiles:
         raise InputError(f"say which {what}: a file, several, or - for standard input")
     check_read_once(paths)
     unique = tuple(dict.fromkeys(paths))
-    findings = [finding for path in unique for finding in _check_file(path, check)]
+    findings = [finding for path in unique for finding in _findings(partial(_checked, path, check), file_name(path))]
     return CheckedFiles(tuple(map(file_name, unique)), tuple(findings))
 
 
-def _check_file(path: str, check: Check) -> list[Finding]:
+def findings_of(text: bytes, name: str, check: Check) -> list[Finding]:
+    """Check a text; one that cannot be read is a finding too."""
+    return _findings(lambda: check(text, name), name)
+
+
+def _checked(path: str, check: Check) -> list[Finding]:
+    return check(file_bytes(path), file_name(path))
+
+
+def _findings(find: Callable[[], list[Finding]], name: str) -> list[Finding]:
+    """What is found, or why it cannot be read."""
     try:
-        return check(file_bytes(path), file_name(path))
+        return find()
     except DocumentError as error:
         return list(error.findings)
     except UnusablePackageError:
         raise
     except InputError as error:
-        message = str(error).removeprefix(f"{file_name(path)}: ")
-        return [Finding(file_name(path), 1, "error", "", message)]
+        return [Finding(name, 1, "error", "", str(error).removeprefix(f"{name}: "))]

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from restow.cli.options import PATHS, TableOrJson, Verbosity
-from restow.cli.terminal import timed, warn
+from restow.cli.options import PATHS, Contexts, Kubeconfig, TableOrJson, Verbosity
+from restow.cli.terminal import Terminal, timed, warn
+from restow.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from restow.application.policies import CheckedFiles
 
 app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 
 _FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
 _File = Annotated[str, PATHS, Parameter(help=_FILE)]
+_CONFIG_MAP = "With --contexts: the ConfigMap of the policy, as NAMESPACE/NAME. Default: kube-system/descheduler."
+_ConfigMap = Annotated[str | None, Parameter(metavar="NAME", help=_CONFIG_MAP)]
 _Strict = Annotated[bool, Parameter(show_default=False, help="Exit with status 1 if there are warnings.")]
 
 _FINDINGS = "PolicyFindings"
@@ -56,23 +64,51 @@ _LINT = f"""Examples:
   restow policy lint policy.yaml
   restow policy lint policies/*.yaml -o json
   restow policy lint policy.yaml --strict
+  restow policy lint --contexts 'prod-*'
 {_SCHEMA}"""
 
 
 @app.command(usage="restow policy lint [OPTIONS] FILE...", help_epilogue=_LINT, sort_key=2)
-def lint(*files: _File, strict: _Strict = False, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
+def lint(
+    *files: _File,
+    strict: _Strict = False,
+    output: TableOrJson = "table",
+    contexts: Contexts = None,
+    config_map: _ConfigMap = None,
+    kubeconfig: Kubeconfig = None,
+    verbose: Verbosity = 0,
+) -> int:
     """Report what in a policy is refused, ignored or probably a mistake.
 
     Errors are what restow policy validate reports, warnings what does not do what it says, notes what is seldom intended.
-    Exit status: 2 if there are errors, with --strict 1 if there are warnings, otherwise 0.
+    With --contexts, the policies are those of many clusters, each in a ConfigMap. Exit status: 2 if there are errors,
+    with --strict 1 if there are warnings, otherwise 0.
     """
-    from restow.application.policies import lint_policies
     from restow.cli import file_findings
 
     with timed("lint", verbose):
-        found = lint_policies(files)
+        found = _linted(files, contexts, config_map, kubeconfig)
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
     return file_findings.strict_exit_status(found) if strict else file_findings.exit_status(found)
+
+
+def _linted(
+    files: Sequence[str], contexts: Sequence[str] | None, config_map: str | None, kubeconfig: str | None
+) -> CheckedFiles:
+    """The findings of files, or of the policies of many clusters."""
+    from restow.application.policies import lint_policies
+
+    if not contexts:
+        if config_map is not None or kubeconfig is not None:
+            raise InputError("--config-map and --kubeconfig go with --contexts, which names the clusters")
+        return lint_policies(files)
+    if files:
+        raise InputError("--contexts lints the policies of clusters; leave the files out")
+    from restow.application.many_policies import CONFIG_MAP, lint_policies_of_clusters
+    from restow.application.named_clusters import ClusterNames
+
+    names = ClusterNames(tuple(contexts))
+    return lint_policies_of_clusters(names, kubeconfig, config_map or CONFIG_MAP, Terminal())
 
 
 _DEFAULT = """Examples:

@@ -26,7 +26,7 @@ from restow.policies.v1alpha2 import API_VERSION, KIND, POLICY_FILE, Reading
 from restow.usage.sources import NO_SOURCES, UsageSources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from restow.documents.findings import Finding, Path
     from restow.policies.schema import Plugins
@@ -91,10 +91,20 @@ def _places(data: Any, path: Path) -> Iterator[Path]:
         elif key == _ANNOTATED_KEY:
             continue
         elif isinstance(value, str):
-            if key == _FILE_KEY or f"kind: {KIND}" in value:
+            if _is_file(key, value):
                 yield place
         else:
             yield from _places(value, place)
+
+
+def _is_file(key: object, value: str) -> bool:
+    """Whether a text is that of a policy file."""
+    return key == _FILE_KEY or f"kind: {KIND}" in value
+
+
+def policies_in(data: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts in the data of a ConfigMap that are policies, by key."""
+    return {key: value for key, value in data.items() if _is_file(key, value)}
 
 
 def _at(data: Any, path: Path) -> Any:
