@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from restow.application.feedback import Feedback
-from restow.application.files import file_bytes, file_name
+from restow.application.files import NamedFile, file_bytes, file_name
 from restow.client.connection import connect
 from restow.client.credentials import Endpoint
 from restow.client.prometheus import InstantVector, QueryError, prometheus_endpoint, query
@@ -63,8 +63,7 @@ def share_of(most: float) -> float:
 class PressureCheckRequest:
     """Which rules to try, and where; as a user writes it."""
 
-    #: The path of a file.
-    rules: str
+    rules: NamedFile
     prometheus: PrometheusAccess
     #: KEY=VALUE.
     label: str

@@ -17,8 +17,8 @@ from cyclopts import App, Group, Parameter
 from restow.cli import options
 from restow.cli.daemon_flags import ElectionFlags, LoggingFormat
 from restow.cli.go_flags import duration
-from restow.cli.options import ELECTION, LOGS, PATHS, Context, FlagError, TableOrJson, Verbosity
-from restow.cli.terminal import Terminal, timed, warn, write_json
+from restow.cli.options import ELECTION, LOGS, PATHS, Context, Contexts, FlagError, TableOrJson, Verbosity
+from restow.cli.terminal import DONE, FAILED, Terminal, timed, warn, write_json
 from restow.errors import InputError
 from restow.kube.duration import MINUTE, SECOND, format_duration
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
+    from restow.application.pressure import PressureCheckRequest
     from restow.pressure.pushing import Gateway
     from restow.pressure.situation import PressureCheck
 
@@ -186,6 +187,8 @@ _CHECK = """Examples:
     -r rule.yaml
   restow pressure check -r rule.yaml --prometheus-url https://prometheus:9091 \\
     --prometheus-token-file token --prometheus-ca-file ca.crt -o json
+  restow pressure check -r rule.yaml --contexts 'prod-*' \\
+    --prometheus-url 'https://prometheus.{context}.example.com'
 """
 
 
@@ -204,12 +207,14 @@ def check(
     output: TableOrJson = "table",
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    contexts: Contexts = None,
     verbose: Verbosity = 0,
-) -> None:
+) -> int:
     """Show which nodes a rule file would mark now, and write nothing.
 
     Asks Prometheus each query once, and the cluster for its nodes. A sample belongs to the node whose InternalIP, Hostname
-    or name its instance label has, with or without a port. Nodes of the control plane are left out.
+    or name its instance label has, with or without a port. Nodes of the control plane are left out. With --contexts, a
+    line for each of many clusters; {context} in the URL, in a header or in the token's path stands for the context.
     """
     from restow.application.pressure import PressureCheckRequest, PrometheusAccess, check_rules
 
@@ -224,7 +229,26 @@ def check(
     )
     with timed("check", verbose):
         request = PressureCheckRequest(rules, access, label, max_share, kubeconfig, context)
+        if contexts:
+            return _check_many(request, contexts, output, feedback)
         _print_check(check_rules(request, feedback), output, feedback)
+    return DONE
+
+
+def _check_many(request: PressureCheckRequest, contexts: Sequence[str], output: str, feedback: Terminal) -> int:
+    """Try the rules in each cluster; the exit status says whether all gave an answer."""
+    from restow.application.many_pressures import check_rules_in_many
+    from restow.application.named_clusters import ClusterNames
+    from restow.reporting.clusters_pressure_table import print_checks, warnings_of
+    from restow.reporting.terminal import console
+
+    found = check_rules_in_many(request, ClusterNames(tuple(contexts)), feedback)
+    feedback.warn(warnings_of(found))
+    if output == "json":
+        write_json(found)
+    else:
+        print_checks(found, console())
+    return FAILED if found.failed else DONE
 
 
 def _print_check(found: PressureCheck, output: str, feedback: Terminal) -> None:

@@ -98,9 +98,15 @@ def _status(node: CheckedNode) -> str:
     return printable("; ".join(filter(None, parts)))
 
 
-def _summary(check: PressureCheck) -> str:
+def marking_counts(check: PressureCheck) -> tuple[int, int, int]:
+    """Count the marks that would be set, that stay, and that would be cleared."""
     changes = [change for node in check.nodes for change in (node.label, node.taint)]
+    return changes.count("set"), changes.count("keep"), changes.count("clear")
+
+
+def _summary(check: PressureCheck) -> str:
+    new, kept, cleared = marking_counts(check)
     return (
-        f"{counted(len(check.rules), 'rule')}, {counted(len(check.nodes), 'node')}, {changes.count('set')} would be marked, "
-        f"{changes.count('keep')} stay marked, {changes.count('clear')} would be cleared; nothing was written"
+        f"{counted(len(check.rules), 'rule')}, {counted(len(check.nodes), 'node')}, {new} would be marked, "
+        f"{kept} stay marked, {cleared} would be cleared; nothing was written"
     )
