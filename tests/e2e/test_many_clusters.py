@@ -1,4 +1,4 @@
-"""``restow plan`` and ``restow snapshot`` for contexts of a kubeconfig; one of them leads to a server that is not there."""
+"""Commands for contexts of a kubeconfig, one of which leads to a server that is not there: they plan, explain, lint and check."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.ports import HOST, free_ports
+from e2e.prometheus import Prometheus
 from e2e.workloads import deployment, wait_for_ready
 
 pytestmark = pytest.mark.e2e
@@ -72,3 +74,60 @@ def test_each_context_is_planned_and_one_that_does_not_answer_is_a_row(plane, na
     assert {name: each["pods"] for name, each in again.items()} == {
         name: found[name]["pods"] for name in ("prod-a", "prod-b")
     }
+
+
+def test_a_pod_is_explained_in_each_context(plane, namespace, kubeconfig):
+    plane.admin.create(deployment("web", 1, namespace=namespace))
+    (pod,) = wait_for_ready(plane.admin, "web", 1, namespace)
+    name = f"{namespace}/{pod['metadata']['name']}"
+    status, out, _ = restow("explain", "pod", name, "--contexts", "prod-*", "--kubeconfig", str(kubeconfig))
+    assert status == 1
+    cells = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.startswith(" ")}
+    assert cells["prod-a"] == cells["prod-b"] == [pod["spec"]["nodeName"], "stays"]
+    assert cells["prod-c"] == ["-", "no", "answer"]
+
+
+def test_the_policies_of_clusters_are_linted(plane, namespace, kubeconfig):
+    policy = {
+        "apiVersion": "descheduler/v1alpha2",
+        "kind": "DeschedulerPolicy",
+        "maxNoOfPodsToEvictPerNod": 1,
+        "profiles": [{"name": "a", "plugins": {"deschedule": {"enabled": ["PodLifeTime"]}}}],
+    }
+    metadata = {"name": "descheduler", "namespace": namespace}
+    data = {"policy.yaml": yaml.safe_dump(policy, sort_keys=False)}
+    plane.admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    arguments = ("policy", "lint", "--contexts", "prod-*", "--kubeconfig", str(kubeconfig), "-o", "json")
+    status, out, _ = restow(*arguments, "--config-map", f"{namespace}/descheduler")
+    assert status == 2
+    found = json.loads(out)["findings"]
+    misspelled = [(each["file"], each["line"]) for each in found if "maxNoOfPodsToEvictPerNod" in each["path"]]
+    assert misspelled == [("prod-a", 3), ("prod-b", 3)]
+    assert [each["file"] for each in found][-1] == "prod-c"
+
+    status, out, _ = restow(*arguments, "--config-map", f"{namespace}/other")
+    assert status == 2
+    assert json.loads(out)["findings"][0]["message"] == (
+        f"there is no ConfigMap {namespace}/other; name the policy's with --config-map"
+    )
+
+
+def test_a_rule_file_is_tried_in_each_context(plane, kubeconfig, tmp_path):
+    try:
+        tool("prometheus")
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    address = plane.admin.items("Node")[0]["metadata"]["name"]
+    query = f'label_replace(vector(0.9), "instance", "{address}:9100", "", "")'
+    rules = tmp_path / "rule.yaml"
+    rules.write_text(json.dumps({"Rulename": {"cpu": {"Promsql": query, "Threshold": 0.8}}}))
+    arguments = ("-r", str(rules), "--contexts", "prod-*", "--kubeconfig", str(kubeconfig), "-o", "json")
+    with Prometheus(tmp_path, targets={}) as prometheus:
+        tenant = ("--prometheus-url", prometheus.url, "--prometheus-header", "X-Scope-OrgID: {context}")
+        status, out, _ = restow("pressure", "check", *arguments, *tenant)
+    assert status == 1
+    found = {each["name"]: each for each in json.loads(out)["clusters"]}
+    for name in ("prod-a", "prod-b"):
+        assert [node["name"] for node in found[name]["check"]["nodes"] if node["over"]] == [address]
+    assert found["prod-c"]["check"] is None
+    assert found["prod-c"]["error"]
