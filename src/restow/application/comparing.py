@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import restow
 from restow.application.feedback import Feedback
@@ -43,6 +43,11 @@ class Runs:
 
     def __len__(self) -> int:
         return len(self.stagings) * len(self.seeds)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What kept results say of each run: its policy and its seed."""
+        return [{"policy": staging.policy, "seed": seed} for staging in self.stagings for seed in self.seeds]
 
     def make(self, number: int, tick: Tick) -> Future:
         """Make one of the runs: those of a policy follow each other. ``tick`` gets how much of its virtual time is over."""
@@ -104,8 +109,7 @@ def _kept(request: ComparisonRequest, directory: str, earlier: KeptRun | None, i
         inputs=tuple(input_digests((*request.scenario.paths, *request.policies, *inputs.folder.read))),
         restow_version=restow.__version__,
     )
-    names = [{"policy": policy, "seed": seed} for policy in policies for seed in runs.seeds]
-    return keep(directory, run, earlier, names)
+    return keep(directory, run, earlier).part(runs.rows)
 
 
 def _check(request: ComparisonRequest) -> None:

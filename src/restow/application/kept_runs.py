@@ -2,15 +2,16 @@
 
 ``run.json`` says what was run: of which inputs, by which version, from when on. ``futures.jsonl`` gets a line for each future
 when it ends, all with the same fields, so that DuckDB, polars and pandas read it as a table. A line that was not written to its end
-is dropped. A run goes on only if everything that its results follow from is as it was.
+is dropped. A run goes on only if everything that its results follow from is as it was. A search is made in parts, and which
+pieces come next follows from those before; so it finds each piece where it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -37,6 +38,9 @@ class KeptRun(Struct, frozen=True, rename="camel"):
     #: Every file that was read.
     inputs: tuple[InputFile, ...]
     restow_version: str
+    #: Of a search, the formulas, and how many trials.
+    objectives: tuple[str, ...] = ()
+    trials: int = 0
     #: How workers elsewhere know the run.
     name: str = msgspec.field(default_factory=new_name)
     api_version: str = API_VERSION
@@ -62,22 +66,40 @@ def begun(directory: str, *, resumes: bool) -> KeptRun | None:
         raise InputError(f"{file}: is not what restow has written: {error}; name another directory") from error
 
 
-def keep(directory: str, run: KeptRun, earlier: KeptRun | None, rows: Sequence[Mapping[str, Any]]) -> Run:
-    """Return the run whose results a directory keeps; InputError where an earlier one there is of something else.
+@dataclass(slots=True)
+class KeptResults:
+    """A run whose results a directory keeps."""
 
-    ``rows`` are the first fields of the line of each piece, by its number.
-    """
+    name: str
+    resumes: bool
+    file: Path
+    #: What earlier commands have found, by number.
+    found: Mapping[int, Future]
+    #: How many pieces were asked for so far.
+    _count: int = 0
+
+    def part(self, rows: Sequence[Mapping[str, Any]]) -> Run:
+        """Return the next pieces as a run; ``rows`` are the first fields of the line of each."""
+        begin = self._count
+        self._count += len(rows)
+        found = {number - begin: each for number, each in self.found.items() if begin <= number < begin + len(rows)}
+        name = f"{self.name}-{begin}" if begin else self.name
+        return Run(name, FutureJournal(self.file, begin, rows, found), resumes=self.resumes)
+
+
+def keep(directory: str, run: KeptRun, earlier: KeptRun | None) -> KeptResults:
+    """Return the results that a directory keeps; InputError where an earlier run there is of something else."""
     place = prepare_directory(directory, "--results")
     futures = place / _FUTURES
     if earlier is None:
         replace_file(place / _RUN, msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n")
         replace_file(futures, b"")
-        return Run(run.name, FutureJournal(futures, rows))
+        return KeptResults(run.name, resumes=False, file=futures, found={})
     _check_same(earlier, run, directory)
-    found = _read(futures, len(rows))
-    journal = FutureJournal(futures, rows, found)
-    replace_file(futures, b"".join(journal.line(number, each) for number, each in found.items()))
-    return Run(earlier.name, journal, resumes=True)
+    lines = _read(futures)
+    replace_file(futures, b"".join(each.line + b"\n" for each in lines.values()))
+    found = {number: each.future for number, each in lines.items()}
+    return KeptResults(earlier.name, resumes=True, file=futures, found=found)
 
 
 @dataclass(slots=True)
@@ -85,33 +107,38 @@ class FutureJournal:
     """A file with a line for each piece that is finished."""
 
     file: Path
+    #: The number of the first piece among those of the whole run.
+    begin: int
     rows: Sequence[Mapping[str, Any]]
-    found: dict[int, Any] = field(default_factory=dict)
+    found: dict[int, Any]
 
     def add(self, number: int, result: Future) -> None:
         """Append the line of one more piece; OSError where that fails."""
+        fields = {"number": self.begin + number, **self.rows[number], **msgspec.to_builtins(result)}
         with self.file.open("ab") as stream:
-            stream.write(self.line(number, result))
-
-    def line(self, number: int, result: Future) -> bytes:
-        """Return the line of a piece."""
-        fields = {"number": number, **self.rows[number], **msgspec.to_builtins(result)}
-        return msgspec.json.encode(fields) + b"\n"
+            stream.write(msgspec.json.encode(fields) + b"\n")
 
 
 class _Numbered(Struct, frozen=True):
     number: int
 
 
-def _read(file: Path, count: int) -> dict[int, Future]:
-    """The results in a file, each once, by number."""
+class _Line(NamedTuple):
+    """A line of a file, and the result in it."""
+
+    line: bytes
+    future: Future
+
+
+def _read(file: Path) -> dict[int, _Line]:
+    """The lines of a file, each piece once, by number."""
     try:
         lines = file.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
-    found: dict[int, Future] = {}
+    found: dict[int, _Line] = {}
     for place, line in enumerate(lines, 1):
         try:
             number = msgspec.json.decode(line, type=_Numbered).number
@@ -120,8 +147,7 @@ def _read(file: Path, count: int) -> dict[int, Future]:
             raise InputError(
                 f"{file}:{place}: is not what restow has written: {error}; name another directory"
             ) from error
-        if 0 <= number < count:
-            found.setdefault(number, future)
+        found.setdefault(number, _Line(line, future))
     return dict(sorted(found.items()))
 
 
@@ -154,6 +180,8 @@ _WORDS: Final = {
     "until_stable": "--until stable",
     "policies": "--compare",
     "seeds": "the seeds (--seed, --seeds)",
+    "objectives": "--objective",
+    "trials": "--trials",
     "restow_version": "restow's version",
     "api_version": "apiVersion",
     "kind": "kind",
