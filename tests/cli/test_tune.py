@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from builders.engines import here
+from builders.policies import as_yaml, strategy_policy
 from cli.test_simulate import cluster  # noqa: F401 - a fixture
 
 SPACE = """\
@@ -58,6 +59,73 @@ def test_a_trial_has_the_numbers_of_a_simulation_of_its_policy(tuned, restow, tm
 def test_the_result_is_the_same_wherever_futures_run(tuned, restow):
     arguments = (*OBJECTIVE, "--trials", "3", "--seeds", "1", "-o", "json")
     assert tuned(*arguments) == restow("tune", *SHORT, "--space", "space.yaml", *arguments, "--workers", "2")
+
+
+def test_regret_is_what_knowing_each_future_would_save(tuned):
+    """Of one objective, the best of the checked policies in each future has a regret that is not negative, and the rest more."""
+    found = json.loads(tuned(*OBJECTIVE, "--trials", "5", "--seeds", "3", "-o", "json").out)
+    regrets = [each["regret"][0] for each in found["checked"]]
+    assert min(regrets) >= 0
+    hindsight = {round(each["objectives"][0] - each["regret"][0], 5) for each in found["checked"]}
+    assert len(hindsight) == 1
+    single = json.loads(tuned(*OBJECTIVE, "--trials", "5", "--seeds", "1", "-o", "json").out)
+    assert min(each["regret"][0] for each in single["checked"]) == 0
+
+
+class TestKept:
+    ARGUMENTS = (*OBJECTIVE, "--trials", "8", "--seeds", "6", "-o", "json", "--results", "run")
+
+    def test_a_search_that_was_stopped_goes_on_where_it_was(self, tuned, tmp_path):
+        """With any number of lines, and a last one that was not written to its end, the document is the same."""
+        whole = tuned(*self.ARGUMENTS)
+        lines = (tmp_path / "run" / "futures.jsonl").read_bytes().splitlines(keepends=True)
+        assert [json.loads(each)["number"] for each in lines] == list(range(len(lines)))
+        for left in (0, 7, 31, len(lines)):
+            (tmp_path / "run" / "futures.jsonl").write_bytes(b"".join(lines[:left]) + b'{"number": 3')
+            assert tuned(*self.ARGUMENTS, "--resume") == whole
+            assert (tmp_path / "run" / "futures.jsonl").read_bytes() == b"".join(lines)
+
+    def test_a_trial_that_is_worse_in_each_future_is_given_up(self, tuned, tmp_path):
+        """Pods that may be two minutes old are evicted in every future, those that may be a day old in none."""
+        (tmp_path / "policy.yaml").write_bytes(as_yaml(strategy_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 120})))
+        path = "profiles.P.pluginConfig.PodLifeTime.args.maxPodLifeTimeSeconds"
+        (tmp_path / "space.yaml").write_text(
+            SPACE.partition("  -")[0] + f"  - {{path: {path}, choices: [120, 180, 86400]}}\n"
+        )
+        found = json.loads(tuned("--objective", "evictions", "--trials", "12", *self.ARGUMENTS[4:]).out)
+        tried = [each["futures"] for each in found["trials"]]
+        assert set(tried) == {5, 6}
+        assert all(each["values"][path] < 86400 for each in found["trials"] if each["futures"] == 5)
+        lines = (tmp_path / "run" / "futures.jsonl").read_text().splitlines()
+        assert len(lines) == sum(tried) + 6 * len(found["checked"])
+        assert all(tried[number] == 6 for number in found["front"])
+
+    @pytest.mark.parametrize(
+        ("more", "sentence"),
+        [
+            (("--trials", "1"), "--results run: has results already; add --resume to go on"),
+            (("--resume", "--trials", "2"), "--trials was 1 when this run began and is 2 now"),
+            (
+                ("--resume", "--trials", "1", "--objective", "belowSeconds"),
+                "--objective was evictions + 10 * cpuSpread when this run began",
+            ),
+        ],
+    )
+    def test_what_cannot_go_on(self, tuned, more, sentence):
+        arguments = (*OBJECTIVE, "--seeds", "1", "--results", "run")
+        tuned(*arguments, "--trials", "1")
+        ran = tuned(*arguments, *more)
+        assert (ran.status, ran.out) == (2, "")
+        assert sentence in ran.err
+
+    def test_another_policy_is_another_search(self, tuned, tmp_path):
+        arguments = (*OBJECTIVE, "--trials", "1", "--seeds", "1", "--results", "run", "--resume")
+        tuned(*arguments)
+        with (tmp_path / "policy.yaml").open("a") as policy:
+            policy.write("# another\n")
+        ran = tuned(*arguments)
+        assert (ran.status, ran.out) == (2, "")
+        assert "policy.yaml is not as it was when this run began" in ran.err
 
 
 def test_what_people_see(tuned):

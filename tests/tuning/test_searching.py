@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from restow.tuning.searching import Trial, front_of, search
+from restow.tuning.searching import Trial, Tried, front_of, search
 from restow.tuning.space import TunableSetting
 
 SETTINGS = (
@@ -28,7 +28,7 @@ def best(trials) -> float:
 
 
 def found(seed, count=60, base=None, objectives=1, of=lambda values: [cost(values)]):
-    try_all = lambda some: [of(each) for each in some]  # noqa: E731
+    try_all = lambda some: [Tried(of(each), 1) for each in some]  # noqa: E731
     return search(SETTINGS, base or {}, try_all, count=count, seed=seed, objectives=objectives)
 
 
@@ -77,8 +77,14 @@ def test_where_nothing_matters_nothing_is_said():
 
 
 def test_a_front_has_what_no_other_trial_beats_each_once():
-    trials = [Trial(number, {}, each) for number, each in enumerate([(3, 1), (1, 3), (2, 2), (3, 3), (2, 2), (1, 4)])]
+    found = [(3, 1), (1, 3), (2, 2), (3, 3), (2, 2), (1, 4)]
+    trials = [Trial(number, {}, each, 1) for number, each in enumerate(found)]
     assert [each.number for each in front_of(trials)] == [1, 2, 0]
+
+
+def test_a_trial_that_was_given_up_is_on_no_front():
+    trials = [Trial(0, {}, (1.0,), 5, is_given_up=True), Trial(1, {}, (2.0,), 10), Trial(2, {}, (2.0,), 10)]
+    assert [each.number for each in front_of(trials)] == [1]
 
 
 def test_several_objectives_have_a_front():

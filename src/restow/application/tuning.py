@@ -18,8 +18,9 @@ import restow
 from restow.application.comparing import Runs
 from restow.application.feedback import Collected, Feedback
 from restow.application.files import NamedFile, NamedText, check_read_once, file_bytes, file_name
+from restow.application.kept_runs import KeptResults, KeptRun, begun, keep
 from restow.application.policies import bundled_text, read_policy_file
-from restow.application.simulating import Inputs, ScenarioRequest, Staging, read_inputs, staging_of
+from restow.application.simulating import Inputs, ScenarioRequest, Staging, input_digests, read_inputs, staging_of
 from restow.documents.yaml_text import write_yaml
 from restow.engines.registry import ChosenEngine, RunFeedback, in_processes, make_all
 from restow.errors import InputError
@@ -39,9 +40,10 @@ from restow.reporting.tuning_result import (
     TuningTrial,
 )
 from restow.simulating.scenarios.running import Future
+from restow.tuning.giving_up import FIRST, Outcomes, Rivals, means_of
 from restow.tuning.judging import improvement
 from restow.tuning.objectives import TuningObjective, read_objective
-from restow.tuning.searching import SearchResult, Trial, front_of, search
+from restow.tuning.searching import SearchResult, Trial, Tried, front_of, search
 from restow.tuning.space import INTERVAL, TunableSetting, Value, applied, read_space, value_at
 
 _BUNDLED: Final = "bundled policy"
@@ -64,6 +66,10 @@ class TuningRequest:
     #: How many futures each trial runs in, and how many fresh ones what was found.
     futures: int = 10
     engine: ChosenEngine = field(default_factory=partial(in_processes, None))
+    #: A directory that keeps the results.
+    results: str | None = None
+    #: Whether a search whose results are there already goes on.
+    resumes: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -78,10 +84,15 @@ class Tuned:
 def tune(request: TuningRequest, feedback: Feedback) -> Tuned:
     """Search the values of settings that make the objectives smallest; InputError for anything that cannot be used."""
     _check(request)
+    earlier = None if request.results is None else begun(request.results, resumes=request.resumes)
+    if earlier is not None and request.scenario.now is None:
+        request = replace(request, scenario=replace(request.scenario, now=earlier.begins))
     with feedback.timings.phase("load"), feedback.working("reading the scenario"):
         objectives = tuple(map(read_objective, request.objectives))
         settings = read_space(file_bytes(request.space), file_name(request.space))
         bench = _bench_of(request, settings, objectives, feedback)
+        if request.results is not None:
+            bench.results = keep(request.results, _kept_run(request, bench), earlier)
     duration = bench.inputs.ending.duration
     whole = (request.trials + _CHECKED + 3) * request.futures * duration
     with feedback.timings.phase("simulate"), feedback.simulating(whole) as tick:
@@ -98,6 +109,24 @@ def tune(request: TuningRequest, feedback: Feedback) -> Tuned:
         checked = bench.check(front[:_CHECKED])
     result = _result(request, bench, found, front, checked)
     return Tuned(result, write_yaml(applied(bench.policy, front[0].values)))
+
+
+def _kept_run(request: TuningRequest, bench: _Bench) -> KeptRun:
+    """What the results of a search follow from."""
+    inputs, policy = bench.inputs, request.policy
+    files = [each for each in (policy, request.space) if isinstance(each, str)]
+    return KeptRun(
+        begins=format_time(inputs.now),
+        seconds=bench.seconds,
+        until_stable=inputs.ending.when_stable,
+        policies=(bench.base.policy,),
+        seeds=(*bench.seeds, *bench.fresh_seeds),
+        inputs=tuple(input_digests((*request.scenario.paths, *files, *inputs.folder.read))),
+        restow_version=restow.__version__,
+        objectives=tuple(each.text for each in bench.objectives),
+        trials=request.trials,
+        kind="TuningRun",
+    )
 
 
 def _check(request: TuningRequest) -> None:
@@ -149,6 +178,11 @@ class _Bench:
     engine: ChosenEngine
     objectives: tuple[TuningObjective, ...]
     base_values: dict[str, Any] = field(default_factory=dict)
+    #: Where results are kept.
+    results: KeptResults | None = None
+    _rivals: Rivals = field(default_factory=Rivals)
+    #: How many trials there were.
+    _tried: int = 0
     #: How much virtual time is over.
     _over: int = 0
     _tick: Callable[[int], None] = lambda _: None
@@ -185,13 +219,25 @@ class _Bench:
         descheduling = structs.replace(staging.scenario.descheduling, every=every)
         return replace(staging, scenario=replace(staging.scenario, descheduling=descheduling))
 
-    def try_all(self, values: Sequence[Mapping[str, Value]]) -> list[list[float]]:
-        """The objectives of each, as means over the futures of the search."""
-        stagings = [self.staging(each, f"trial {number}") for number, each in enumerate(values)]
-        return [
-            [objective.mean(futures, self.seconds) for objective in self.objectives]
-            for futures in self._run(stagings, self.seeds)
-        ]
+    def try_all(self, values: Sequence[Mapping[str, Value]]) -> list[Tried]:
+        """What each comes to in the futures of the search; one that is hopeless after the first is given up."""
+        stagings = [self.staging(each, f"trial {number}") for number, each in enumerate(values, self._tried)]
+        self._tried += len(stagings)
+        first, others = self.seeds[:FIRST], self.seeds[FIRST:]
+        outcomes = [self._outcomes(each) for each in self._run(stagings, first)]
+        projected = [self._rivals.projected(each) if others else None for each in outcomes]
+        going = [number for number, given_up in enumerate(projected) if given_up is None]
+        rest = self._run([stagings[number] for number in going], others) if others else []
+        for number, futures in zip(going, rest, strict=False):
+            outcomes[number] += self._outcomes(futures)
+        self._over += (len(stagings) - len(going)) * len(others) * self.inputs.ending.duration
+        for number in going:
+            self._rivals.add(outcomes[number])
+        return [_tried(*each) for each in zip(outcomes, projected, strict=True)]
+
+    def _outcomes(self, futures: Sequence[Future]) -> list[list[float]]:
+        """The objectives in each of some futures."""
+        return [[objective.of(each, self.seconds) for objective in self.objectives] for each in futures]
 
     def check(self, trials: Sequence[Trial]) -> list[CheckedPolicy]:
         """Trials in fresh futures, and what they are compared with."""
@@ -201,30 +247,38 @@ class _Bench:
         for each in trials:
             named[f"trial {each.number}"] = self.staging(each.values, f"trial {each.number}")
             numbers.append(each.number)
-        found = self._run(list(named.values()), self.fresh_seeds)
-        return [
-            self._checked(name, number, futures, found[0])
-            for name, number, futures in zip(named, numbers, found, strict=True)
-        ]
-
-    def _checked(
-        self, name: str, number: int | None, futures: Sequence[Future], base: Sequence[Future]
-    ) -> CheckedPolicy:
-        means = tuple(each.mean(futures, self.seconds) for each in self.objectives)
-        less = []
-        for objective in self.objectives:
-            before, after = ([objective.of(each, self.seconds) for each in some] for some in (base, futures))
-            less.append(improvement(before, after))
-        return CheckedPolicy(name, number, means, tuple(less))
+        found = [self._outcomes(each) for each in self._run(list(named.values()), self.fresh_seeds)]
+        return _checked(list(zip(named, numbers, found, strict=True)))
 
     def _run(self, stagings: Sequence[Staging], seeds: tuple[int, ...]) -> list[Sequence[Future]]:
         """The futures of each policy."""
         runs = Runs(tuple(stagings), seeds, self.inputs.ending, self.inputs.now)
         begin, size = self._over, self.inputs.ending.duration
         told = RunFeedback(lambda over: self._tick(begin + over), size, self._say)
-        found: list[Future] = make_all(runs, self.engine, told, Future)
+        run = None if self.results is None else self.results.part(runs.rows)
+        found: list[Future] = make_all(runs, self.engine, told, Future, run)
         self._over = begin + len(runs) * size
         return [found[each : each + len(seeds)] for each in range(0, len(found), len(seeds))]
+
+
+def _tried(outcomes: Outcomes, projected: Sequence[float] | None) -> Tried:
+    if projected is None:
+        return Tried(means_of(outcomes), len(outcomes))
+    return Tried(projected, len(outcomes), is_given_up=True)
+
+
+def _checked(policies: Sequence[tuple[str, int | None, Outcomes]]) -> list[CheckedPolicy]:
+    """Name, trial and outcomes of each policy, the first of which is the base: how they compare."""
+    by_future = zip(*(outcomes for _, _, outcomes in policies), strict=True)
+    hindsight = means_of([list(map(min, zip(*future, strict=True))) for future in by_future])
+    base = list(zip(*policies[0][2], strict=True))
+    checked = []
+    for name, number, outcomes in policies:
+        means = means_of(outcomes)
+        less = map(improvement, base, zip(*outcomes, strict=True))
+        regret = (round(mean - best, 6) for mean, best in zip(means, hindsight, strict=True))
+        checked.append(CheckedPolicy(name, number, tuple(means), tuple(less), tuple(regret)))
+    return checked
 
 
 def _upstream(staging: Staging) -> Staging:
@@ -261,5 +315,7 @@ def _result(
         ),
         front=tuple(each.number for each in front),
         checked=tuple(checked),
-        trials=tuple(TuningTrial(each.number, dict(each.values), each.objectives) for each in found.trials),
+        trials=tuple(
+            TuningTrial(each.number, dict(each.values), each.objectives, each.futures) for each in found.trials
+        ),
     )

@@ -49,6 +49,8 @@ _OBJECTIVE = (
     "memorySpread, quietAfterSeconds and failed. Repeatable: several objectives have a front of best policies."
 )
 _SEEDS = "How many futures each trial runs in, and how many fresh ones the best are compared in. Default: 10."
+_RESULTS = "Directory that gets the results as they come, a line of JSON for each future."
+_RESUME = "Go on with the search in the directory of --results, if there is one: only futures that are missing run."
 _WRITE = "File for the best policy."
 
 _Files = Annotated[list[str] | None, PATHS, Parameter(name=["-f", "--filename"], metavar="PATH", help=_FILES)]
@@ -72,6 +74,8 @@ _Seed = Annotated[
 _Engine = Annotated[str, Parameter(metavar="NAME", help="Where futures run, as for restow simulate --compare.")]
 _Workers = Annotated[int | None, Parameter(metavar="N", help="How many futures run at a time.")]
 _EngineConfig = Annotated[str | None, PATHS, Parameter(metavar="FILE", help="What the engine has to know.")]
+_Results = Annotated[str | None, PATHS, Parameter(metavar="DIRECTORY", help=_RESULTS)]
+_Resume = Annotated[bool, Parameter(negative=(), show_default=False, help=_RESUME)]
 _Write = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_WRITE)]
 
 
@@ -92,6 +96,8 @@ def tune(
     engine: _Engine = "local",
     workers: _Workers = None,
     engine_config: _EngineConfig = None,
+    results: _Results = None,
+    resume: _Resume = False,
     write: _Write = None,
     output: TableOrJson = "table",
     verbose: Verbosity = 0,
@@ -110,13 +116,17 @@ def tune(
 
     if space is None:
         raise InputError("--space is missing: name the file with the settings that are searched")
+    if resume and results is None:
+        raise InputError("--resume goes with --results: --results run --resume")
     if write is not None:
         check_target(write)
     scenario = ScenarioRequest(
         tuple(filename or ()), for_, until_stable=False, now=now, seed=seed, since=from_, until=to
     )
     where = read_engine(engine, workers, engine_config)
-    request = TuningRequest(scenario, policy_config_file, space, tuple(objective or ()), trials, seeds, where)
+    request = TuningRequest(
+        scenario, policy_config_file, space, tuple(objective or ()), trials, seeds, where, results, resume
+    )
     if engine != "local":
         end_in_order()
     feedback = Terminal()

@@ -54,8 +54,10 @@ class TuningTrial(Struct, frozen=True, rename="camel"):
 
     number: int
     values: dict[str, Value]
-    #: Means over the futures of the search.
+    #: Means over the futures of the search; of a trial that was given up, what they would probably be.
     objectives: tuple[float, ...]
+    #: How many futures it was tried in; fewer than there are if it was given up.
+    futures: int
 
 
 class CheckedPolicy(Struct, frozen=True, rename="camel"):
@@ -69,6 +71,8 @@ class CheckedPolicy(Struct, frozen=True, rename="camel"):
     objectives: tuple[float, ...]
     #: How much less each objective is than with the policy as it is.
     less: tuple[Improvement, ...]
+    #: How much more each objective is than with the best of all checked policies in each future.
+    regret: tuple[float, ...]
 
 
 class TuningResult(Struct, frozen=True, rename="camel"):

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _SETTINGS: Final = ("SETTING", "POLICY", "BEST", "WORTH")
 HOW: Final = (
     "Objectives are means, less is better. How much less one is than with the policy as it is, is the median over the fresh "
-    "futures, with an interval that supposes nothing about how they are spread (sign test). WORTH is how much of the "
-    "objective's differences between trials a setting explains."
+    "futures, with an interval that supposes nothing about how they are spread (sign test). REGRET is how much more it is than "
+    "with the best of these policies in each future, which nobody can know before. WORTH is how much of the objective's "
+    "differences between trials a setting explains."
 )
 
 
@@ -62,6 +63,8 @@ def _header(result: TuningResult, width: int) -> Iterator[Text]:
     metadata = result.metadata
     length = f"{'at most ' if metadata.until_stable else ''}{time_text(metadata.seconds)} each"
     trials = f"{counted(len(result.trials), 'trial')} in {counted(len(metadata.seeds), 'future')}, {length}"
+    given_up = [each.futures for each in result.trials if each.futures < len(metadata.seeds)]
+    trials += f"; {len(given_up):,} given up after {given_up[0]}" if given_up else ""
     parts = [metadata.scenario, metadata.description, f"{metadata.policy} ({metadata.space})", trials]
     yield from labelled("tune", [printable(each) for each in parts if each], width)
 
@@ -75,7 +78,7 @@ def _settings(result: TuningResult, width: int) -> Iterator[Text]:
 
 
 def _checked(result: TuningResult, number: int, width: int) -> Iterator[Text]:
-    heads = [result.metadata.objectives[number], "IN FRESH FUTURES", "LESS THAN THE POLICY", "SURE"]
+    heads = [result.metadata.objectives[number], "IN FRESH FUTURES", "LESS THAN THE POLICY", "SURE", "REGRET"]
     cells = [heads, *(_cells(each, number) for each in result.checked)]
     yield from _rows([[printable(cell) for cell in row] for row in cells], width)
 
@@ -83,7 +86,7 @@ def _checked(result: TuningResult, number: int, width: int) -> Iterator[Text]:
 def _cells(checked: CheckedPolicy, number: int) -> list[str]:
     less = checked.less[number]
     interval, sure = ("", "") if checked.name == BASE else _interval(less)
-    return [checked.name, _figure(checked.objectives[number]), interval, sure]
+    return [checked.name, _figure(checked.objectives[number]), interval, sure, _figure(checked.regret[number])]
 
 
 def _interval(less: Improvement) -> tuple[str, str]:

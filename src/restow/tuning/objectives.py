@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,10 +38,6 @@ class TuningObjective:
     def of(self, future: Future, seconds: float) -> float:
         """Return its value of a future, which is ``seconds`` long; one that was never quiet counts as quiet at the end."""
         return round(_value(self._formula, future, seconds), 6)
-
-    def mean(self, futures: Sequence[Future], seconds: float) -> float:
-        """Return the mean of its values."""
-        return round(math.fsum(self.of(each, seconds) for each in futures) / len(futures), 6)
 
 
 def read_objective(text: str) -> TuningObjective:

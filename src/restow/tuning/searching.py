@@ -21,8 +21,20 @@ ROUND: Final = 5
 #: Trials that choose at random, before the sampler has something to go by.
 _RANDOM: Final = 10
 
-#: Tries values, by path, and returns the objectives of each.
-TryAll = Callable[[Sequence[Mapping[str, Value]]], list[list[float]]]
+
+@dataclass(slots=True, frozen=True)
+class Tried:
+    """What values came to."""
+
+    #: One for each objective; less is better.
+    objectives: Sequence[float]
+    #: How many futures they were tried in; fewer than there are for values that were given up.
+    futures: int
+    is_given_up: bool = False
+
+
+#: Tries values, by path, and returns what each came to.
+TryAll = Callable[[Sequence[Mapping[str, Value]]], Sequence[Tried]]
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,6 +45,8 @@ class Trial:
     values: Mapping[str, Value]
     #: One for each objective; less is better.
     objectives: tuple[float, ...]
+    futures: int
+    is_given_up: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -72,9 +86,9 @@ def _tried(
     for begin in range(0, count, ROUND):
         asked = [study.ask(dict(distributions)) for _ in range(min(ROUND, count - begin))]
         values = [{each.path: _value(each, trial.params[each.path]) for each in settings} for trial in asked]
-        for trial, chosen, objectives in zip(asked, values, try_all(values), strict=True):
-            study.tell(trial, objectives)
-            yield Trial(trial.number, chosen, tuple(objectives))
+        for trial, chosen, tried in zip(asked, values, try_all(values), strict=True):
+            study.tell(trial, tried.objectives)
+            yield Trial(trial.number, chosen, tuple(tried.objectives), tried.futures, tried.is_given_up)
 
 
 def _distributions(optuna: Any, settings: Sequence[TunableSetting]) -> dict[str, Any]:
@@ -126,12 +140,16 @@ def _quietly(optuna: Any) -> Iterator[None]:
 
 
 def front_of(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the trials than which no other is as good in all objectives and better in one; of equal ones the first."""
+    """Return the trials than which no other is as good in all objectives and better in one; of equal ones the first.
+
+    None is among them that was given up.
+    """
+    complete = [each for each in trials if not each.is_given_up]
     front = [
         trial
-        for trial in trials
-        if not any(_dominates(other, trial) for other in trials)
-        and not any(other.objectives == trial.objectives for other in trials[: trial.number])
+        for place, trial in enumerate(complete)
+        if not any(_dominates(other, trial) for other in complete)
+        and not any(other.objectives == trial.objectives for other in complete[:place])
     ]
     return tuple(sorted(front, key=lambda trial: (trial.objectives, trial.number)))
 
