@@ -28,6 +28,7 @@ COMMANDS = [
     "serve",
     "simulate check",
     "record",
+    "record arrivals",
     "tune",
 ]
 PAGES = ["", "explain", "policy", *COMMANDS]
@@ -82,6 +83,7 @@ def test_every_command_has_examples(restow, page):
         ("pressure", ["check", "push"]),
         ("policy", ["validate", "lint", "convert", "default"]),
         ("simulate", ["check"]),
+        ("record", ["arrivals"]),
         ("operator", ["render", "soft-tainter", "uninstall"]),
     ],
 )

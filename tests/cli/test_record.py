@@ -35,6 +35,10 @@ def past(tmp_path):
         (("-o", "x", "--max-size", "0"), "--max-size must be 1 MiB or more"),
         (("-o", "x", "--keep", "0s"), "--keep must be more than 0, such as 168h"),
         (("-o", "x", "--usage-interval", "1ms"), "--usage-interval must be 1s or more, or 0 to record no usage"),
+        (("arrivals",), "--prometheus-url is missing: where to ask, such as http://prometheus:9090"),
+        (("arrivals", "--prometheus-url", "p"), "--prometheus-url 'p' is not an http:// or https:// URL"),
+        (("arrivals", "--prometheus-url", "http://p", "--since", "1s"), "--since must be 1m or more"),
+        (("arrivals", "--prometheus-url", "http://p", "-o", "no/such/folder"), "-o no/such/folder: No such file"),
     ],
 )
 def test_what_cannot_be_used_is_named(restow, arguments, sentence):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -70,6 +70,17 @@ class VectorSample:
     value: float
     #: Seconds since the epoch, by the clock of Prometheus.
     at: float
+
+
+@dataclass(slots=True, frozen=True)
+class LabelledSample:
+    """One series with all of its labels; ``value`` is NaN where it cannot be read."""
+
+    labels: Mapping[str, str]
+    value: float
+
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(slots=True, frozen=True)
@@ -156,7 +167,13 @@ def server_at(
 
 async def query(prometheus: Api, promql: str) -> InstantVector:
     """The current result of a query; QueryError for an unusable one, other ClientErrors for all else."""
-    return await _asked(prometheus, promql, "vector", _newest)
+    return InstantVector(*await _asked(prometheus, promql, "vector", _newest))
+
+
+async def query_labelled(prometheus: Api, promql: str) -> tuple[LabelledSample, ...]:
+    """The same with all labels."""
+    samples, _ = await _asked(prometheus, promql, "vector", _labelled)
+    return samples
 
 
 async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> InstantVector:
@@ -164,18 +181,19 @@ async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -
 
     It is sent as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
     """
-    return await _asked(prometheus, f"({promql}\n)[{seconds}s:{step}s]", "matrix", _all)
+    return InstantVector(*await _asked(prometheus, f"({promql}\n)[{seconds}s:{step}s]", "matrix", _all))
 
 
 async def _asked(
-    prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[VectorSample]]
-) -> InstantVector:
+    prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[_Found]]
+) -> tuple[tuple[_Found, ...], float]:
+    """The samples of a query's result, and the time by the clock of Prometheus."""
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
         data = await prometheus.up_to(sessions.QUERY).read(_QUERY, {"query": promql}, _data)
         if data.result_type != form:
             raise WrongFormError(data.result_type)
-        return InstantVector(tuple(samples(data.result)), prometheus.server_time.now())
+        return tuple(samples(data.result)), prometheus.server_time.now()
     except BadRequest as refused:
         raise QueryError(f"{where} refuses the query: {refused.message}") from refused
     except ApiError as refused:
@@ -187,6 +205,11 @@ async def _asked(
 def _newest(result: Raw) -> Iterator[VectorSample]:
     for each in msgspec.json.decode(result, type=list[_Series]):
         yield _sample(each.metric.get("instance", ""), each.value)
+
+
+def _labelled(result: Raw) -> Iterator[LabelledSample]:
+    for each in msgspec.json.decode(result, type=list[_Series]):
+        yield LabelledSample(each.metric, _sample("", each.value).value)
 
 
 def _all(result: Raw) -> Iterator[VectorSample]:

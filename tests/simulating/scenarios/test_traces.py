@@ -126,8 +126,24 @@ def test_a_column_without_a_name_is_none():
 
 def test_other_columns_need_a_mapping():
     assert refusal(OWN, None) == [
-        "t.csv:1: these are not the columns of the openb trace; say under columns what each is"
+        (
+            "t.csv:1: these are neither the columns of the openb trace nor those of restow record arrivals; "
+            "say under columns what each is"
+        )
     ]
+
+
+def test_a_trace_of_recorded_arrivals_needs_none():
+    """Behind its first four columns stand resources, with quantities; an empty departure is never."""
+    text = (
+        "namespace,name,arrives,departs,cpu,nvidia.com/gpu\n"
+        "batch,a,2026-11-21T00:00:00Z,2026-11-21T00:01:00Z,250m,0\n"
+        "batch,b,2026-11-21T00:00:30Z,,1,2\n"
+    )
+    first, second = arrivals(text)
+    assert (first.at, first.departs, second.at, second.departs) == (0, 60 * SECOND, 30 * SECOND, None)
+    assert first.pod.metadata.namespace == "batch"
+    assert [requests(each) for each in (first, second)] == [{"cpu": "250m"}, {"cpu": "1", "nvidia.com/gpu": "2"}]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ _MODEL: Final = "alibabacloud.com/gpu-card-model"
 _QOS: Final = "alibabacloud.com/qos"
 _PODS_PER_NODE: Final = "110"
 
+#: The first columns of a trace of ``restow record arrivals``; the others are resources, with quantities.
+ARRIVAL_COLUMNS: Final = ("namespace", "name", "arrives", "departs")
+
 Row = Mapping[str, str]
 
 
@@ -90,18 +93,31 @@ def read_arrivals(text: str, origin: str, columns: Columns | None, template: Tem
     InputError names file, line and column of each row that cannot be read.
     """
     rows = read_rows(text, origin)
-    is_openb = ",".join(rows.header) == _OPENB_PODS
-    if columns is None and not is_openb:
-        raise InputError(f"{origin}:1: these are not the columns of the openb trace; say under columns what each is")
-    known = columns or _OPENB
+    known = columns or _known(rows.header)
+    if known is None:
+        raise InputError(
+            f"{origin}:1: these are neither the columns of the openb trace nor those of restow record arrivals; "
+            "say under columns what each is"
+        )
     _check_columns(rows.header, known, origin)
-    more = _openb_pod if columns is None else _nothing
+    more = _openb_pod if known is _OPENB else _nothing
     found = _each(rows, origin, lambda row: _arrival(row, known, _made(template, row, known, more(row))))
     if len({(each.pod.metadata.namespace, each.pod.metadata.name) for each in found}) < len(found):
         raise InputError(f"{origin}: column {known.name}: several pods have the same name; make them differ")
     first = min((each.at for each in found), default=0)
     arrivals = (Arrival(each.at - first, each.departs and each.departs - first, each.pod) for each in found)
     return sorted(arrivals, key=lambda each: each.at)
+
+
+def _known(header: tuple[str, ...]) -> Columns | None:
+    """What the columns are of a trace whose first line gives it away."""
+    if ",".join(header) == _OPENB_PODS:
+        return _OPENB
+    if header[: len(ARRIVAL_COLUMNS)] != ARRIVAL_COLUMNS:
+        return None
+    resources = header[len(ARRIVAL_COLUMNS) :]
+    namespace, name, arrives, departs = ARRIVAL_COLUMNS
+    return Columns(name, arrives, departs, namespace, requests={each: each for each in resources})
 
 
 def read_nodes(text: str, origin: str, readable: ClusterStore) -> list[Manifest]:
