@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from restow import garbage
 from restow.application.policies import read_policy_file
-from restow.engines.local import collect_garbage
 from restow.kube.duration import HOUR
 from restow.policies.fallbacks import Fallbacks
 from restow.simulating import descheduler
@@ -52,7 +52,7 @@ def main() -> None:
     descheduler.decide = deciding.of(descheduler.decide)
     config = config_of(scenario, folder, read_policy_file(None, Fallbacks()).loaded.policy)
     assert scenario.begins is not None
-    collect_garbage()
+    garbage.collect()
     run = begin(scenario, config, scenario.begins)
     events: Counter[str] = Counter()
     run.simulation.store.subscribe_all(lambda event: events.update((event.kind,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import msgspec
@@ -200,3 +201,43 @@ def test_owners_that_many_objects_share_are_asked_once() -> None:
         for at in range(30)
     ]
     assert groups_of(a_pod("p", node="n1", owner=("StatefulSet", "s0-0")), others=tuple(sets)) == [""]
+
+
+#: What pods and what is above them may name: workloads, kinds that make groups, pods, and kinds that nothing is known of.
+NAMED = ("ReplicaSet", "Job", "Deployment", "StatefulSet", "PyTorchJob", "Pod", "Custom")
+
+
+def random_owners(chance: Random, most: int) -> list[dict[str, str]]:
+    """References to objects of few names, so that chains and circles come about."""
+    kinds = (chance.choice(NAMED) for _ in range(chance.randint(0, most)))
+    return [{"kind": kind, "name": f"{kind[0].lower()}{chance.randrange(3)}", "uid": kind} for kind in kinds]
+
+
+def random_objects(chance: Random) -> list[Object]:
+    """Pods, and objects between them and their workloads, some with labels of groups."""
+    labels = [{}, {}, {}, {"app": "web"}, {"kueue.x-k8s.io/queue-name": "q"}]
+    found: list[Object] = []
+    for kind in ("ReplicaSet", "Job", "Deployment", "StatefulSet"):
+        for number in range(chance.randint(0, 3)):
+            metadata = {"name": f"{kind[0].lower()}{number}", "namespace": chance.choice(("default", "other"))}
+            owners = random_owners(chance, 2)
+            found.append(
+                {"kind": kind, "metadata": metadata | {"labels": chance.choice(labels), "ownerReferences": owners}}
+            )
+    for number in range(6):
+        pod = a_pod(f"p{number}", node="n1")
+        pod["metadata"] |= {"labels": chance.choice(labels), "ownerReferences": random_owners(chance, 2)}
+        found.append(pod)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_pods_that_plainly_belong_to_no_group_belong_to_none_when_looked_at_closely(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = a_cluster(a_node("n1"), *random_objects(Random(seed)))
+    quick = [str(Groups(cluster).of(pod) or "") for pod in range(6)]
+    whole = Groups(cluster)
+    assert [str(whole.known.keys()[at]) if at != NO_GROUP else "" for at in whole.of_pod.values.tolist()] == quick
+    monkeypatch.setattr(Groups, "_are_plain", lambda _self, labels, _marks, _owners: np.zeros(len(labels), dtype=bool))
+    assert [str(Groups(cluster).of(pod) or "") for pod in range(6)] == quick

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from restow import garbage
 from restow.application.files import file_bytes, file_name
 from restow.engines.registry import ChosenEngine, choose_engine
 from restow.errors import InputError
@@ -21,13 +22,12 @@ def read_engine(name: str, workers: int | None, config: str | None) -> ChosenEng
 
 def make_index_of_job(parcel: str, digest: str, version: str, output: str) -> None:
     """Make the pieces of an index of a Job, and write what came of them; InputError outside of such a pod."""
-    from restow.engines.local import collect_garbage
     from restow.engines.parcel import make_index
 
     index = os.environ.get(_INDEX, "")
     if not index.isdecimal():
         raise InputError(f"{_INDEX} is not set: this command is for the pods of restow simulate --engine kubernetes")
-    collect_garbage()
+    garbage.collect()
     try:
         Path(output).write_bytes(make_index(Path(parcel), digest, version, int(index)))
     except OSError as error:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from restow import garbage
 from restow.client.connection import connect
 from restow.client.server import server_minor
 from restow.cluster.left_out import left_out_notes
@@ -20,7 +21,6 @@ from restow.live.reading import METRICS, READ, REQUIRED, ListSink, Unlisted, rea
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import Policy
 from restow.scheduling.framework.minors import not_followed
-from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
 
 
@@ -35,7 +35,7 @@ def read_live_cluster(
     """
     store = ClusterStore()
     kinds = (*READ, *METRICS) if usage else READ
-    with garbage_collection_paused():
+    with garbage.paused():
         api_server, notes, minor = _read_with_version(store, kinds, kubeconfig, context)
         cluster = store.snapshot()
         cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.has_list(kind)})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from restow import garbage
 from restow.application.clusters import ClusterSource, check_inputs, origin_of
 from restow.application.each_cluster import ClusterAnswer, ask_each
 from restow.application.feedback import Feedback
@@ -25,7 +26,7 @@ from restow.recordings.lines import RECORDED
 from restow.recordings.reading import is_recording, read_moment
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
-from restow.sources.documents import check_complete, garbage_collection_paused, read_objects, take_objects
+from restow.sources.documents import check_complete, read_objects, take_objects
 from restow.sources.reading import InputDocument
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def read_snapshot(request: SnapshotRequest, feedback: Feedback) -> Snapshot:
     wanted = _usage_request(request)
     if request.output is not None:
         check_target(request.output)
-    with garbage_collection_paused(), feedback.working("reading the cluster"):
+    with garbage.paused(), feedback.working("reading the cluster"):
         moment = _recorded(where, request.at)
         snapshot = _read(where, feedback) if moment is None else moment
     if wanted is not None:

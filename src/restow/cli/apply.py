@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from restow import garbage
 from restow.application import LEASE
 from restow.cli.options import PATHS, STDIN, Context, Kubeconfig, TableOrJson, Verbosity, Yes
 from restow.cli.terminal import DONE, FAILED, INTERRUPTED, can_ask, timed, write_json
@@ -104,7 +104,7 @@ def _apply(request: ApplyRequest, output: Literal["table", "json"], *, yes: bool
         raise InputError("there is no terminal to ask at: add --yes to carry the plan out, or --dry-run to look at it")
     order = applying.order_of(request)
     # Unlike the commands that only read, this one lasts as long as pods take to start.
-    gc.enable()
+    garbage.collect()
     audience = TerminalAudience(asks=not yes, has_stdout=output == "table")
     applied = in_own_loop(applying.apply(request, order, audience))
     summary = applied.result.summary

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import ipaddress
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from restow import garbage
 from restow.cli.daemon_flags import ElectionFlags, ServerFlags
 from restow.cli.go_flags import key_pair
 from restow.cli.terminal import DONE, FAILED
@@ -108,7 +108,7 @@ def https_settings(flags: ServerFlags, *, metrics: bool = True) -> HttpsSettings
 def daemon_log(form: Format, verbosity: int) -> Log:
     """Return the log of a daemon and its libraries, and prepare the process for a long run."""
     # Unlike other commands, a daemon needs garbage collection.
-    gc.enable()
+    garbage.collect()
     log = Log(sys.stderr, form, verbosity)
     hear_libraries(log)
     return log

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import App, Parameter, validators
 
+from restow import garbage
 from restow.cli.help_pages import PlainPages
 from restow.cli.options import (
     PATHS,
@@ -78,10 +79,9 @@ def _run(settings: SiteSettings) -> int:
     import asyncio
     import signal
 
-    from restow.engines.local import collect_garbage
     from restow.web.server import serve as serve_pages
 
-    collect_garbage()
+    garbage.collect()
     terminal = Terminal()
 
     async def run() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from cyclopts import App, Group, Parameter
 
+from restow import garbage
 from restow.cli.go_flags import duration
 from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbosity, time_span
 from restow.cli.terminal import Terminal, end_in_order, timed, write_pieces, write_result
@@ -179,10 +180,9 @@ def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assert
 def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbose: int) -> int:
     from restow.application.simulating import SimulationRequest
     from restow.application.simulating import simulate as run
-    from restow.engines.local import collect_garbage
     from restow.reporting.simulation_table import print_simulation
 
-    collect_garbage()
+    garbage.collect()
     feedback = Terminal()
     result = run(SimulationRequest(scenario, policy), feedback)
     write_result(result, output, print_simulation, "restow.reporting.html.simulation")
@@ -192,9 +192,8 @@ def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbos
 
 def _replay(result: str, at: int | None, verbose: int) -> int:
     from restow.application.replaying import ReplayRequest, replay
-    from restow.engines.local import collect_garbage
 
-    collect_garbage()
+    garbage.collect()
     feedback = Terminal()
     replayed = replay(ReplayRequest(result, at), feedback)
     write_pieces(replayed.dump)

@@ -88,11 +88,15 @@ class OwnerCounts:
         return known
 
     def _only_owners(self, rows: IntArray) -> IntArray:
-        lists = self._pods.tables.owners
-        pairs = zip(self._pods.namespace[rows].tolist(), self._pods.owners[rows].tolist(), strict=True)
-        return np.array(
-            [self._owners_of(*pair).item() if len(lists[pair[1]]) == 1 else -1 for pair in pairs], dtype=np.int64
-        )
+        if len(rows) == 1:
+            return np.array([self._only_owner(self._pods.namespace.item(rows[0]), self._pods.owners.item(rows[0]))])
+        pairs, table = combine(self._pods.namespace[rows], self._pods.owners[rows])
+        only: IntArray = np.array([self._only_owner(*pair) for pair in table.tolist()], dtype=np.int64)
+        return only[pairs] if len(only) else only
+
+    def _only_owner(self, namespace: int, owners: int) -> int:
+        """The owner of a namespace and a list of owners; -1 where there is not exactly one."""
+        return self._owners_of(namespace, owners).item() if len(self._pods.tables.owners[owners]) == 1 else -1
 
 
 def workload_of(cluster: ClusterSnapshot, pod: int) -> OwnerReference | None:

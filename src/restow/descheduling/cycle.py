@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,6 +110,8 @@ class StrategyRunner:
     moving_groups: MovingGroups | None = None
     #: What strategies have searched for in earlier plans.
     searches: Searches = field(default_factory=dict)
+    #: What strategies make once for a plan (``View.once``).
+    _kept: dict[Any, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -218,6 +220,7 @@ class StrategyRunner:
             closed=self.vetoes.closed,
             chooses_targets=self.steering == SteeringMode.NOMINATE,
             migrates=partial(wants_migration, self.state.cluster, self.policy.restow),
+            kept=self._kept,
         )
 
     def refs(self) -> Iterator[tuple[PluginRef, Profile, DefaultEvictor]]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -172,6 +172,9 @@ class Strategy(Struct, frozen=True):
     by_parts: bool = False
 
 
+Kept = TypeVar("Kept")
+
+
 class View:
     """What a strategy may use: the cluster as it is now, and the filters of the evictor."""
 
@@ -198,6 +201,7 @@ class View:
         chooses_targets: bool,
         closed: ClosedNodes,
         migrates: Callable[[int], bool],
+        kept: dict[Any, Any],
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -243,6 +247,14 @@ class View:
         self.chooses_targets = chooses_targets
         #: Whether a pod runs a virtual machine that is to be migrated, and not evicted.
         self.migrates = migrates
+        self._kept = kept
+
+    def once(self, make: Callable[[Pods], Kept]) -> Kept:
+        """What a function makes of the pods, made once for a whole plan: a ``PodColumn``, say, which follows those that come."""
+        if make not in self._kept:
+            self._kept[make] = make(self.pods)
+        found: Kept = self._kept[make]
+        return found
 
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
         """Existing pods of any phase on listed nodes that match a strategy's namespaces and labelSelector, bool[pod]."""

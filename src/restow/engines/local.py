@@ -6,7 +6,6 @@ however that one ends. Processes and their parent share nothing but pipes, so no
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import pickle
@@ -17,14 +16,12 @@ from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from restow import garbage
 from restow.engines.work import EngineTask, ResultListener, Work, outcome
-
-#: New objects after which garbage is collected. Python's own 700 cost a fifth of a simulation.
-_GARBAGE: Final = 100_000
 
 
 class LocalArgs(Struct, frozen=True, rename="camel"):
@@ -40,12 +37,6 @@ class _Ended(NamedTuple):
     number: int
     #: The result, or the error, which the parent raises.
     result: Any
-
-
-def collect_garbage() -> None:
-    """From now on give back what is not needed any more, as long work has to: commands begin without."""
-    gc.set_threshold(_GARBAGE, 20, 100)
-    gc.enable()
 
 
 def cores() -> int:
@@ -141,7 +132,7 @@ def _follow(task: EngineTask, pipes: list[Connection], listener: ResultListener)
 
 def _work(pipe: Connection) -> None:
     """Do pieces in a process of its own, until there are no more."""
-    collect_garbage()
+    garbage.collect()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # A pipe breaks when the parent has ended: no one is left to report it to.
     with suppress(EOFError, ConnectionError):

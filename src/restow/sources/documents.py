@@ -8,16 +8,15 @@ next one comes.
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from restow import garbage
 from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_series import KIND as USAGE
@@ -109,7 +108,7 @@ def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster
     InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.
     """
     store = ClusterStore()
-    with garbage_collection_paused():
+    with garbage.paused():
         report = read_objects(paths, store, limited=limited)
         cluster, report.replaced = store.snapshot(), store.replaced
         report.left_out = cluster.left_out
@@ -310,16 +309,3 @@ def check_complete(counts: Mapping[str, int], report: LoadReport) -> None:
     held, missing, kind = ("nodes but no pods", "pods", "Pod") if nodes else ("pods but no nodes", "nodes", "Node")
     adding = printing((kind,), f"{missing}.json")
     raise InputError(f"{where} holds {held}; add -f {missing}.json after {adding}")
-
-
-@contextmanager
-def garbage_collection_paused() -> Iterator[None]:
-    """Nothing that is loaded is garbage: looking for it again and again only costs time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()

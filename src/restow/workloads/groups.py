@@ -11,13 +11,14 @@ The group of a pod is found once for each distinct combination of namespace, rel
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray, IntArray, Interner, combine
+from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
 from restow.cluster.pod_values import PodNow
 from restow.cluster.pods import Pods
@@ -164,16 +165,21 @@ class Groups:
     #: The number of the group of each pod, or NO_GROUP; int64[pod].
     of_pod: PodColumn[np.int64] = field(init=False)
     _labels: _RelevantLabels = field(init=False)
-    _owners_of_kinds: frozenset[str] = field(init=False)
+    #: Kinds of owners that make a group, or that may be in one.
+    _kinds_that_matter: frozenset[str] = field(init=False)
     _labels_of_owners: frozenset[str] = field(init=False)
     #: By namespace, relevant labels, other marks and owners.
     _numbers: dict[tuple[int, int, int, int], int] = field(default_factory=dict, init=False)
     #: Rows by namespace and name; made when a pod is owned by another.
     _rows: dict[tuple[int, str], int] | None = field(default=None, init=False)
+    #: What is above pods and may have to do with groups; None until somebody asks.
+    _notable: frozenset[tuple[str, str]] | None = field(default=None, init=False)
+    #: Of each list of owners that was looked at, whether it plainly has nothing to do with groups.
+    _plain: list[bool] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._labels = _RelevantLabels(self.cluster.pods, _label_keys(self.kinds))
-        self._owners_of_kinds = frozenset(owner for kind in self.kinds for owner in kind.owners)
+        self._kinds_that_matter = frozenset(("Pod", *(owner for kind in self.kinds for owner in kind.owners)))
         self._labels_of_owners = frozenset(kind.owner_label for kind in self.kinds) - {""}
         self.of_pod = PodColumn(self.cluster.pods, self._find)
 
@@ -192,14 +198,14 @@ class Groups:
         return self._marks(int(self.cluster.pods.labels[pod]), int(self.cluster.pods.group_marks[pod])).get(key, "")
 
     def _find(self, rows: IntArray) -> IntArray:
-        pods = self.cluster.pods
-        columns = pods.namespace[rows], self._labels.of(rows), pods.group_marks[rows], pods.owners[rows]
-        if len(rows) == 1:
-            found = np.array([self._number(*(int(each[0]) for each in columns))], dtype=np.int64)
-        else:
-            which, distinct = combine(*columns)
+        pods, found = self.cluster.pods, np.full(len(rows), NO_GROUP, dtype=np.int64)
+        labels = self._labels.of(rows)
+        others = np.flatnonzero(~self._are_plain(labels, pods.group_marks[rows], pods.owners[rows]))
+        if len(others):
+            some = rows[others]
+            which, distinct = combine(pods.namespace[some], labels[others], pods.group_marks[some], pods.owners[some])
             numbers = [self._number(*each) for each in map(tuple, distinct.tolist())]
-            found = np.array([NO_GROUP, *numbers], dtype=np.int64)[which + 1]
+            found[others] = np.array(numbers, dtype=np.int64)[which]
         for at in np.flatnonzero(found < NO_GROUP).tolist():
             kind, pod = self.kinds[_OF_ITS_OWN - int(found[at])], int(rows[at])
             found[at] = self.known.id(Group(kind, pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]))
@@ -215,10 +221,8 @@ class Groups:
 
     def _recognised(self, namespace: int, labels: int, marks: int, owners: int) -> int:
         tables = self.cluster.pods.tables
-        relevant, others = self._labels.values[labels], tables.group_marks[marks]
-        if not (relevant or others) and all(self._is_plain(namespace, each) for each in tables.owners[owners]):
-            return NO_GROUP
-        given, above = relevant | dict(others), list(self._owners(namespace, owners))
+        given = self._labels.values[labels] | dict(tables.group_marks[marks])
+        above = list(self._owners(namespace, owners))
         for position, kind in enumerate(self.kinds):
             name = _name_of(kind, given, above)
             if name:
@@ -227,25 +231,47 @@ class Groups:
                 return _OF_ITS_OWN - position
         return NO_GROUP
 
-    def _is_plain(self, namespace: int, owner: OwnerReference) -> bool:
-        """Whether an owner, and those above it one by one, plainly have nothing to do with groups: so are most."""
-        for _ in range(_HIGHEST):
-            if owner.kind in self._owners_of_kinds or owner.kind == "Pod":
-                return False
-            found = self._metadata_of(namespace, owner) if owner.kind in _INTERMEDIATE else None
-            if found is None:
-                return True
-            if found.labels and not self._labels_of_owners.isdisjoint(found.labels):
-                return False
-            match found.owner_references or ():
-                case ():
-                    return True
-                case (owner,):
-                    continue
-                case _:
-                    # Each of several may have several: those are looked at once each.
-                    return False
-        return False
+    def _are_plain(self, labels: IntArray, marks: IdArray, owners: IdArray) -> BoolArray:
+        """Which pods plainly have nothing to do with groups: so are most. The others are looked at one kind at a time."""
+        tables = self.cluster.pods.tables
+        self._plain += map(self._has_nothing_to_do, tables.owners[len(self._plain) :])
+        unlabelled = np.array([not each for each in self._labels.values], dtype=bool)
+        unmarked = np.array([not each for each in tables.group_marks], dtype=bool)
+        plain: BoolArray = unlabelled[labels] & unmarked[marks] & np.array(self._plain, dtype=bool)[owners]
+        return plain
+
+    def _has_nothing_to_do(self, owners: tuple[OwnerReference, ...]) -> bool:
+        if self._notable is None:
+            self._notable = frozenset(self._found_notable())
+        notable = self._notable
+        return all(
+            each.kind not in self._kinds_that_matter and (each.kind, each.name) not in notable for each in owners
+        )
+
+    def _found_notable(self) -> set[tuple[str, str]]:
+        """Kind and name of the objects above pods that may have to do with groups, themselves or by what is above them."""
+        between = [(kind, self.cluster.kind(kind)) for kind in _INTERMEDIATE]
+        found = {
+            (kind, name) for kind, those in between for (_, name), each in those.items() if self._matters(each.metadata)
+        }
+        if not found:
+            return found
+        below: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        for kind, those in between:
+            for (_, name), each in those.items():
+                for owner in each.metadata.owner_references or ():
+                    below[owner.kind, owner.name].append((kind, name))
+        reached = list(found)
+        while reached:
+            new = set(below.pop(reached.pop(), ())) - found
+            found |= new
+            reached += new
+        return found
+
+    def _matters(self, found: ObjectMeta) -> bool:
+        if found.labels and not self._labels_of_owners.isdisjoint(found.labels):
+            return True
+        return any(each.kind in self._kinds_that_matter for each in found.owner_references or ())
 
     def _metadata_of(self, namespace: int, owner: OwnerReference) -> ObjectMeta | None:
         found = self.cluster.kind(owner.kind).get((self.cluster.pods.tables.namespaces[namespace], owner.name))

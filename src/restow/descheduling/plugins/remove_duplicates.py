@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
+from restow.cluster.pod_columns import PodColumn
+from restow.cluster.pods import Pods
 from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_fit import OpenNodes
 from restow.kube.objects import OwnerReference
@@ -182,15 +184,37 @@ def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
     ]
     chosen = view.pods.where(view.running_pods(args.namespaces, None) & np.array(counts, dtype=bool)[pods.owners])
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
-    family, table = combine(pods.namespace[chosen], pods.owners[chosen], pods.images[chosen])
-    interner: Interner[tuple[str, ...]] = Interner()
-    owners, signatures = [], []
-    tables = pods.tables
-    for namespace, references, images in table.tolist():
-        named, signature = _family(tables.namespaces[namespace], tables.owners[references], tables.images[images])
-        owners.append(named)
-        signatures.append(interner.id(signature))
-    return Replicas(chosen, family, owners, np.array(signatures, dtype=np.int64))
+    families = view.once(_Families)
+    family = families.of_pod.values[chosen]
+    return Replicas(chosen, family, families.owners, np.array(families.signatures, dtype=np.int64))
+
+
+class _Families:
+    """The families of all pods, also of those that come later."""
+
+    def __init__(self, pods: Pods) -> None:
+        self._pods = pods
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._interner: Interner[tuple[str, ...]] = Interner()
+        #: By family.
+        self.owners: list[tuple[OwnerKey, ...]] = []
+        self.signatures: list[int] = []
+        #: The family of each pod.
+        self.of_pod = PodColumn(pods, self._find)
+
+    def _find(self, rows: IntArray) -> IdArray:
+        family, table = combine(self._pods.namespace[rows], self._pods.owners[rows], self._pods.images[rows])
+        return np.array([self._number(*each) for each in table.tolist()], dtype=np.int32)[family]
+
+    def _number(self, namespace: int, references: int, images: int) -> int:
+        key, tables = (namespace, references, images), self._pods.tables
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = len(self.owners)
+            named, signature = _family(tables.namespaces[namespace], tables.owners[references], tables.images[images])
+            self.owners.append(named)
+            self.signatures.append(self._interner.id(signature))
+        return known
 
 
 @lru_cache(maxsize=_FAMILIES)
