@@ -94,7 +94,12 @@ def _keys_of_objects(cluster: ClusterSnapshot) -> set[str]:
     keys: set[str] = set()
     for kind in _SELECTING:
         for each in cluster.kind(kind).values():
-            keys.update(_selector_keys(each.spec.selector))
+            selector = each.spec.selector
+            # Of a hundred selectors, ninety-nine have a key that all have.
+            if selector is not None and (
+                selector.match_expressions or not keys.issuperset(selector.match_labels or ())
+            ):
+                keys.update(_selector_keys(selector))
     for kind in _MAPPING:
         for each in cluster.kind(kind).values():
             keys.update(each.spec.selector or ())

@@ -226,7 +226,7 @@ def is_launcher(pods: Pods, pod: int) -> bool:
 def _being_migrated(cluster: ClusterSnapshot) -> PodColumn[np.bool_]:
     """Return which pods run a machine that is being migrated."""
     twice = _with_two_launchers(cluster)
-    doubled = _labelled(cluster.pods, lambda labels: _has_role(labels) and labels.get(_MACHINE_UID) in twice)
+    doubled = _launchers(cluster.pods, lambda labels: labels.get(_MACHINE_UID) in twice)
     known = _of_machines(cluster, {_machine(each) for each in _migrations(cluster) if _is_under_way(each)})
     return PodColumn(cluster.pods, lambda rows: doubled.of(rows) | known.of(rows))
 
@@ -238,7 +238,7 @@ def _just_migrated(cluster: ClusterSnapshot, cool_down: int, now: int) -> PodCol
     """
     pods, resting = cluster.pods, {_machine(each) for each in _migrations(cluster) if _rests(each, cool_down, now)}
     known = _of_machines(cluster, resting)
-    made = _labelled(pods, lambda labels: _has_role(labels) and _MIGRATION_UID in labels)
+    made = _launchers(pods, lambda labels: _MIGRATION_UID in labels)
     return PodColumn(pods, lambda rows: known.of(rows) | (made.of(rows) & (pods.started[rows] > now - cool_down)))
 
 
@@ -248,8 +248,11 @@ def _is_migrating(pod: PodNow, pods_of: Callable[[str], Iterable[PodNow]]) -> bo
     return any(each.uid != pod.uid and int(each.phase) not in OVER for machine in machines for each in pods_of(machine))
 
 
-def _labelled(pods: Pods, holds: Callable[[Any], bool]) -> PodColumn[np.bool_]:
-    return by_value(pods, "labels", "labels", lambda many: [holds(each) for each in many])
+def _launchers(pods: Pods, holds: Callable[[Any], bool]) -> PodColumn[np.bool_]:
+    """Which pods run a virtual machine, and something holds for their labels."""
+    return by_value(
+        pods, "labels", "labels", lambda many: [_ROLE in each and _has_role(each) and holds(each) for each in many]
+    )
 
 
 def _has_role(labels: Any) -> bool:
@@ -263,7 +266,7 @@ def _with_two_launchers(cluster: ClusterSnapshot) -> frozenset[str]:
     counts = np.bincount(living, minlength=len(pods.tables.labels)).tolist()
     machines: Counter[str] = Counter()
     for labels, count in zip(pods.tables.labels, counts, strict=True):
-        if count and _has_role(labels) and _MACHINE_UID in labels:
+        if _ROLE in labels and count and _has_role(labels) and _MACHINE_UID in labels:
             machines[labels[_MACHINE_UID]] += count
     return frozenset(machine for machine, count in machines.items() if count > 1)
 
@@ -293,7 +296,7 @@ def _rests(migration: VirtualMachineInstanceMigration, cool_down: int, now: int)
 
 def _of_machines(cluster: ClusterSnapshot, machines: set[Key]) -> PodColumn[np.bool_]:
     """Which pods run one of some machines."""
-    pods, running = cluster.pods, _labelled(cluster.pods, _has_role)
+    pods, running = cluster.pods, _launchers(cluster.pods, lambda _labels: True)
 
     def compute(rows: IntArray) -> BoolArray:
         found = running.of(rows) if machines else np.zeros(len(rows), dtype=bool)
