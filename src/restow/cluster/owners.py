@@ -35,7 +35,7 @@ class OwnerCounts:
         #: Namespace and uid of each owner.
         self._interner: Interner[tuple[int, str]] = Interner()
         #: The owners of a namespace and a list of owners, without repeats.
-        self._owners: dict[tuple[int, int], IntArray] = {}
+        self._owners: dict[tuple[int, int], list[int]] = {}
         #: The only owner of each pod, -1 where there is not exactly one.
         self._only = PodColumn(pods, self._only_owners)
         self._counts: IntArray = np.zeros(0, dtype=np.int64)
@@ -74,17 +74,18 @@ class OwnerCounts:
         group, table = combine(pods.namespace[exists], pods.owners[exists])
         sizes = np.bincount(group, minlength=len(table)).tolist()
         found = [self._owners_of(namespace, owners) for namespace, owners in table.tolist()]
-        counts: IntArray = np.zeros(len(self._interner), dtype=np.int64)
+        counts = [0] * len(self._interner)
         for owners, number in zip(found, sizes, strict=True):
-            counts[owners] += number
-        return counts
+            for owner in owners:
+                counts[owner] += number
+        return np.array(counts, dtype=np.int64)
 
-    def _owners_of(self, namespace: int, owners: int) -> IntArray:
+    def _owners_of(self, namespace: int, owners: int) -> list[int]:
         known = self._owners.get((namespace, owners))
         if known is None:
             # An API server accepts no owner without a uid; in a file, all of these are one, as for the Descheduler.
             named = {(namespace if each.uid else _ANY, each.uid) for each in self._pods.tables.owners[owners]}
-            known = self._owners[namespace, owners] = np.array(sorted(map(self._interner.id, named)), dtype=np.int64)
+            known = self._owners[namespace, owners] = sorted(map(self._interner.id, named))
         return known
 
     def _only_owners(self, rows: IntArray) -> IntArray:
@@ -96,7 +97,7 @@ class OwnerCounts:
 
     def _only_owner(self, namespace: int, owners: int) -> int:
         """The owner of a namespace and a list of owners; -1 where there is not exactly one."""
-        return self._owners_of(namespace, owners).item() if len(self._pods.tables.owners[owners]) == 1 else -1
+        return self._owners_of(namespace, owners)[0] if len(self._pods.tables.owners[owners]) == 1 else -1
 
 
 def workload_of(cluster: ClusterSnapshot, pod: int) -> OwnerReference | None:

@@ -200,7 +200,9 @@ class Groups:
     def _find(self, rows: IntArray) -> IntArray:
         pods, found = self.cluster.pods, np.full(len(rows), NO_GROUP, dtype=np.int64)
         labels = self._labels.of(rows)
-        others = np.flatnonzero(~self._are_plain(labels, pods.group_marks[rows], pods.owners[rows]))
+        # To find those that are plain, all owners are looked at.
+        plain = len(rows) > 1 and self._are_plain(labels, pods.group_marks[rows], pods.owners[rows])
+        others = np.flatnonzero(~np.broadcast_to(plain, len(rows)))
         if len(others):
             some = rows[others]
             which, distinct = combine(pods.namespace[some], labels[others], pods.group_marks[some], pods.owners[some])
