@@ -88,3 +88,15 @@ def test_a_repaired_plan_moves_only_pods_that_it_may_move(count: int) -> None:
     assert moves(decide(duplicates(), rules, Before(may_move=allowed), NOW)) == first[:count]
     given_up = decide(duplicates(), rules, Before(may_move=allowed, given_up=allowed), NOW)
     assert moves(given_up) == []
+
+
+def test_a_repaired_plan_says_nothing_of_pods_that_wait_for_a_later_one() -> None:
+    """Each of them would be one more refusal in each of hundreds of plans."""
+    rules = CycleRules(a_policy())
+    whole = decide(duplicates(), rules, Before(), NOW)
+    assert len(moves(whole)) == 2
+    uid = whole.tasks[0].move.pod.uid
+    repaired = decide(duplicates(), rules, Before(may_move={uid}), NOW)
+    uids = repaired.cycle.state.cluster.pods.uids
+    assert moves(repaired) == moves(whole)[:1]
+    assert {uids[each.pod] for each in repaired.cycle.record.refusals} <= {uid}

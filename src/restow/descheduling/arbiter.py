@@ -9,6 +9,7 @@ proposal pass each stage together, and are refused once: a single suggestion is 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
@@ -127,11 +128,17 @@ class Arbiter:
     """Decides for one cycle on one state."""
 
     def __init__(
-        self, state: ClusterState, limits: Limits, placing: Placing, groups: MovingGroups | None = None
+        self,
+        state: ClusterState,
+        limits: Limits,
+        placing: Placing,
+        groups: MovingGroups | None = None,
+        aside: AbstractSet[int] = frozenset(),
     ) -> None:
-        """``groups`` move together; None: each pod is moved as it is suggested."""
+        """``groups`` move together; None: each pod is moved as it is suggested. Nothing is said of pods ``aside``, which stay."""
         self._state = state
         self._groups = groups
+        self._aside = aside
         #: Proposals to move a group that failed because of another pod than the one that was suggested, until something moves.
         self._stuck: set[tuple[PluginRef, str]] = set()
         self._pods = state.cluster.pods
@@ -189,6 +196,8 @@ class Arbiter:
 
     def refuse(self, ref: PluginRef, evictor: DefaultEvictor, pods: IntArray) -> None:
         """Record a refusal for each of these pods, which the evictor's filters reject."""
+        if self._aside:
+            pods = np.array([each for each in pods.tolist() if each not in self._aside], dtype=np.int64)
         for pod, reason in zip(pods.tolist(), evictor.refusals(pods), strict=True):
             self._hold_back(ref, [pod], Obstacle(0, reason), "")
 
@@ -208,6 +217,8 @@ class Arbiter:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
+        if not self._aside.isdisjoint(pods):
+            return Verdict.REFUSED
         if not all(map(self._state.exists.item, pods)):
             # Limits are asked before the pod is seen to be gone.
             limit = self._limits.refusal(self._state, pods[0])

@@ -27,7 +27,7 @@ from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion, Sear
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.framework import Reason, Strategy
 from restow.descheduling.limits import Limits, PriorEviction
-from restow.descheduling.placement import excluded_pods
+from restow.descheduling.placement import LATER, excluded_pods
 from restow.descheduling.plan import FENCE_EFFECTS, GoalResult
 from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy
@@ -159,6 +159,8 @@ class _Proof:
         self._schedulers = Schedulers(Context.of(state), profiles)
         self._missing_data = MissingData(state.cluster)
         self._excluded = excluded_pods(state.cluster, excluded)
+        #: Those that wait for a later plan.
+        self._aside = frozenset(pod for pod, reason in self._excluded.items() if reason is LATER)
         #: How many replacements the search has scheduled.
         self._proofs = 0
         #: Limits and budgets of the whole plan, unused.
@@ -258,7 +260,7 @@ class _Proof:
         return record
 
     def _round(self, prover: Prover, limits: Limits) -> Record:
-        arbiter = Arbiter(self._state, limits, prover, self._runner.moving_groups)
+        arbiter = Arbiter(self._state, limits, prover, self._runner.moving_groups, self._aside)
         prover.watch(self._runner.watchers(arbiter))
         before = prover.proofs
         self._runner.run(arbiter)
