@@ -91,6 +91,15 @@ def test_pods_from_before_are_left_out(pods, recorded):
     assert [line.split(",")[1] for line in recorded(HOUR).text.splitlines()[1:]] == ["since-again"]
 
 
+@pytest.mark.parametrize("created", [math.nan, math.inf, -1.0, 1e300])
+def test_what_is_no_time_is_left_out(pods, recorded, created):
+    pods.add("odd", created=created)
+    pods.add("one", created=NOW - HOUR, completed=1e300, memory=math.inf)
+    assert [line.split(",")[1:] for line in recorded().text.splitlines()[1:]] == [
+        ["one-again", "2026-11-20T23:00:00Z", ""]
+    ]
+
+
 def test_without_any_pods_it_is_said_what_is_missing(pods, recorded):
     pods.found["created"].clear()
     with pytest.raises(InputError, match="kube_pod_created has no series"):

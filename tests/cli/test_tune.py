@@ -118,6 +118,19 @@ class TestKept:
         assert (ran.status, ran.out) == (2, "")
         assert sentence in ran.err
 
+    def test_results_of_other_values_are_refused(self, tuned, tmp_path):
+        """A search by another version of Optuna may choose others."""
+        arguments = (*OBJECTIVE, "--trials", "2", "--seeds", "1", "--results", "run")
+        tuned(*arguments)
+        file = tmp_path / "run" / "futures.jsonl"
+        lines = [json.loads(each) for each in file.read_text().splitlines()]
+        assert lines[1]["values"]["maxNoOfPodsToEvictTotal"] in range(1, 5)
+        lines[1]["values"]["maxNoOfPodsToEvictTotal"] = 9
+        file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+        ran = tuned(*arguments, "--resume")
+        assert (ran.status, ran.out) == (2, "")
+        assert "number 1 is of another search" in ran.err
+
     def test_another_policy_is_another_search(self, tuned, tmp_path):
         arguments = (*OBJECTIVE, "--trials", "1", "--seeds", "1", "--results", "run", "--resume")
         tuned(*arguments)

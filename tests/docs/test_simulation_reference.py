@@ -23,7 +23,7 @@ def test_every_field_of_a_comparison_has_a_row_and_no_row_is_of_another() -> Non
 
 
 def test_every_field_of_a_run_with_results_has_a_row_and_no_row_is_of_another() -> None:
-    names = [*fields_of(KeptRun), "number", "policy"]
+    names = [*fields_of(KeptRun), "number", "values", "policy"]
     assert set(rows(section(PAGE, "## Results in a directory"))) == set(names)
 
 

@@ -52,6 +52,8 @@ _RESOURCES: Final[Mapping[str, str]] = {
 }
 #: Behind the names, because pods that are still there may be in the dump that a simulation starts with.
 _AGAIN: Final = "-again"
+#: The end of the year 9999, in seconds since the epoch.
+_LATEST: Final = 253_402_300_799
 #: Seconds that Prometheus gets for a query.
 _TIME_OUT: Final = 300.0
 
@@ -153,7 +155,8 @@ def _lives(found: Mapping[str, Sequence[LabelledSample]]) -> dict[_Key, _Life]:
 
 
 def _by_pod(samples: Sequence[LabelledSample]) -> dict[_Key, float]:
-    return {_key(each): each.value for each in samples if math.isfinite(each.value)}
+    """Times by pod; what is none is left out."""
+    return {_key(each): each.value for each in samples if 0 <= each.value <= _LATEST}
 
 
 def _key(sample: LabelledSample) -> _Key:

@@ -66,6 +66,14 @@ def begun(directory: str, *, resumes: bool) -> KeptRun | None:
         raise InputError(f"{file}: is not what restow has written: {error}; name another directory") from error
 
 
+class KeptFuture(NamedTuple):
+    """A line of a file, all that stands in it, and the result."""
+
+    line: bytes
+    fields: dict[str, Any]
+    future: Future
+
+
 @dataclass(slots=True)
 class KeptResults:
     """A run whose results a directory keeps."""
@@ -74,15 +82,27 @@ class KeptResults:
     resumes: bool
     file: Path
     #: What earlier commands have found, by number.
-    found: Mapping[int, Future]
+    found: Mapping[int, KeptFuture]
     #: How many pieces were asked for so far.
     _count: int = 0
 
     def part(self, rows: Sequence[Mapping[str, Any]]) -> Run:
-        """Return the next pieces as a run; ``rows`` are the first fields of the line of each."""
+        """Return the next pieces as a run; ``rows`` are the first fields of the line of each.
+
+        InputError where one was found for something else: a search has asked for other pieces then.
+        """
         begin = self._count
         self._count += len(rows)
-        found = {number - begin: each for number, each in self.found.items() if begin <= number < begin + len(rows)}
+        found = {}
+        for place, row in enumerate(rows):
+            kept = self.found.get(begin + place)
+            if kept is not None and not row.items() <= kept.fields.items():
+                raise InputError(
+                    f"{self.file}: number {begin + place} is of another search, such as that of another version of Optuna; "
+                    "name another directory"
+                )
+            if kept is not None:
+                found[place] = kept.future
         name = f"{self.name}-{begin}" if begin else self.name
         return Run(name, FutureJournal(self.file, begin, rows, found), resumes=self.resumes)
 
@@ -96,9 +116,8 @@ def keep(directory: str, run: KeptRun, earlier: KeptRun | None) -> KeptResults:
         replace_file(futures, b"")
         return KeptResults(run.name, resumes=False, file=futures, found={})
     _check_same(earlier, run, directory)
-    lines = _read(futures)
-    replace_file(futures, b"".join(each.line + b"\n" for each in lines.values()))
-    found = {number: each.future for number, each in lines.items()}
+    found = _read(futures)
+    replace_file(futures, b"".join(each.line + b"\n" for each in found.values()))
     return KeptResults(earlier.name, resumes=True, file=futures, found=found)
 
 
@@ -123,14 +142,7 @@ class _Numbered(Struct, frozen=True):
     number: int
 
 
-class _Line(NamedTuple):
-    """A line of a file, and the result in it."""
-
-    line: bytes
-    future: Future
-
-
-def _read(file: Path) -> dict[int, _Line]:
+def _read(file: Path) -> dict[int, KeptFuture]:
     """The lines of a file, each piece once, by number."""
     try:
         lines = file.read_bytes().split(b"\n")[:-1]
@@ -138,16 +150,16 @@ def _read(file: Path) -> dict[int, _Line]:
         return {}
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
-    found: dict[int, _Line] = {}
+    found: dict[int, KeptFuture] = {}
     for place, line in enumerate(lines, 1):
         try:
             number = msgspec.json.decode(line, type=_Numbered).number
-            future = msgspec.json.decode(line, type=Future)
+            future = KeptFuture(line, msgspec.json.decode(line), msgspec.json.decode(line, type=Future))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(
                 f"{file}:{place}: is not what restow has written: {error}; name another directory"
             ) from error
-        found.setdefault(number, _Line(line, future))
+        found.setdefault(number, future)
     return dict(sorted(found.items()))
 
 

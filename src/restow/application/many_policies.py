@@ -12,7 +12,7 @@ from restow.application.clusters import ClusterSource
 from restow.application.each_cluster import ask_each
 from restow.application.feedback import Feedback
 from restow.application.named_clusters import ClusterNames, NamedCluster, named_clusters
-from restow.application.policies import CheckedFiles, findings_of
+from restow.application.policies import CheckedFiles, findings_of, lint
 from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import NotFound
@@ -40,8 +40,6 @@ class _Linting:
 
     def __call__(self, cluster: NamedCluster, feedback: Feedback) -> list[Finding]:
         """What is refused, ignored or odd in it, with the name of the cluster in place of a file's."""
-        from restow.application.policies import lint
-
         data = in_own_loop(self._data(cluster.where, feedback))
         found = policies_in(data)
         if len(found) != 1:

@@ -224,10 +224,11 @@ class _Bench:
         stagings = [self.staging(each, f"trial {number}") for number, each in enumerate(values, self._tried)]
         self._tried += len(stagings)
         first, others = self.seeds[:FIRST], self.seeds[FIRST:]
-        outcomes = [self._outcomes(each) for each in self._run(stagings, first)]
+        outcomes = [self._outcomes(each) for each in self._run(stagings, first, values)]
         projected = [self._rivals.projected(each) if others else None for each in outcomes]
         going = [number for number, given_up in enumerate(projected) if given_up is None]
-        rest = self._run([stagings[number] for number in going], others) if others else []
+        left = [stagings[number] for number in going], others, [values[number] for number in going]
+        rest = self._run(*left) if others else []
         for number, futures in zip(going, rest, strict=False):
             outcomes[number] += self._outcomes(futures)
         self._over += (len(stagings) - len(going)) * len(others) * self.inputs.ending.duration
@@ -247,15 +248,20 @@ class _Bench:
         for each in trials:
             named[f"trial {each.number}"] = self.staging(each.values, f"trial {each.number}")
             numbers.append(each.number)
-        found = [self._outcomes(each) for each in self._run(list(named.values()), self.fresh_seeds)]
+        values: list[Mapping[str, Value]] = [{}] * (len(named) - len(trials))
+        values += [each.values for each in trials]
+        found = [self._outcomes(each) for each in self._run(list(named.values()), self.fresh_seeds, values)]
         return _checked(list(zip(named, numbers, found, strict=True)))
 
-    def _run(self, stagings: Sequence[Staging], seeds: tuple[int, ...]) -> list[Sequence[Future]]:
-        """The futures of each policy."""
+    def _run(
+        self, stagings: Sequence[Staging], seeds: tuple[int, ...], values: Sequence[Mapping[str, Value]]
+    ) -> list[Sequence[Future]]:
+        """The futures of each policy, which has these values of settings."""
         runs = Runs(tuple(stagings), seeds, self.inputs.ending, self.inputs.now)
         begin, size = self._over, self.inputs.ending.duration
         told = RunFeedback(lambda over: self._tick(begin + over), size, self._say)
-        run = None if self.results is None else self.results.part(runs.rows)
+        rows = [row | {"values": dict(values[number // len(seeds)])} for number, row in enumerate(runs.rows)]
+        run = None if self.results is None else self.results.part(rows)
         found: list[Future] = make_all(runs, self.engine, told, Future, run)
         self._over = begin + len(runs) * size
         return [found[each : each + len(seeds)] for each in range(0, len(found), len(seeds))]
