@@ -10,7 +10,7 @@ from rich.text import Text
 from restow.plain_text import printable
 from restow.reporting.explain_table import node_outcome, resource_change
 from restow.reporting.sureness import landing_in_full, sureness_in_words
-from restow.reporting.terminal import joined, narrowed, next_commands, paragraph, print_sections, widths
+from restow.reporting.terminal import next_commands, paragraph, print_sections, table
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def _headline(found: ClustersExplanation) -> str:
 def _lines(found: ClustersExplanation, width: int) -> Iterator[Text]:
     heads = _POD_HEADS if found.object_kind == "pod" else _NODE_HEADS
     rows = [heads, *(_cells(each, len(heads)) for each in found.clusters)]
-    columns = narrowed(widths(rows), width - 1)
-    for number, row in enumerate(rows):
-        yield Text(f" {joined(row, columns)}", style="" if number else "bold")
+    return table(rows, width)
 
 
 def _cells(each: ExplainedCluster, columns: int) -> Sequence[str]:

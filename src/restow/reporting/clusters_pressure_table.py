@@ -8,7 +8,7 @@ from rich.text import Text
 
 from restow.plain_text import printable
 from restow.reporting.pressure_table import check_warnings, marking_counts
-from restow.reporting.terminal import joined, narrowed, paragraph, print_sections, widths
+from restow.reporting.terminal import paragraph, print_sections, table
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ def print_checks(found: ClustersPressure, console: Console) -> None:
         for each in found.failed
         for line in paragraph(printable(f"{each.name}: {each.error}"), width, "red", further=2)
     )
-    print_sections((first, _lines(found, width), failures, paragraph(READING, width, "dim")), console)
+    print_sections(
+        (first, table([_HEADS, *map(_cells, found.clusters)], width), failures, paragraph(READING, width, "dim")),
+        console,
+    )
 
 
 def warnings_of(found: ClustersPressure) -> Iterator[str]:
@@ -52,13 +55,6 @@ def _headline(found: ClustersPressure) -> str:
     what = f"{counted(sum(over), 'node')} over a threshold in {pressed:,} of {counted(len(over), 'cluster')}"
     lost = len(found.failed)
     return f"{found.rules}: {what}" + (f"; {counted(lost, 'cluster')} gave no answer" if lost else "")
-
-
-def _lines(found: ClustersPressure, width: int) -> Iterator[Text]:
-    rows = [_HEADS, *map(_cells, found.clusters)]
-    columns = narrowed(widths(rows), width - 1)
-    for number, row in enumerate(rows):
-        yield Text(f" {joined(row, columns)}", style="" if number else "bold")
 
 
 def _cells(each: PressedCluster) -> Sequence[str]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from restow.plain_text import printable
 from restow.reporting.clusters_lines import HEADS, cells, failures, headline
-from restow.reporting.terminal import joined, labelled, narrowed, paragraph, print_sections, widths
+from restow.reporting.terminal import labelled, paragraph, print_sections, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,15 +28,14 @@ def print_clusters(found: ClustersPlan, console: Console) -> None:
     width = console.width
     about = labelled("policy", [printable(found.metadata.policy), found.metadata.generated_at], width)
     first = [Text(headline(found), style="bold")]
-    sections = (about, first, _lines(found, width), _failures(found, width), paragraph(READING, width, "dim"))
+    sections = (
+        about,
+        first,
+        table([HEADS, *map(cells, found.clusters)], width),
+        _failures(found, width),
+        paragraph(READING, width, "dim"),
+    )
     print_sections(sections, console)
-
-
-def _lines(found: ClustersPlan, width: int) -> Iterator[Text]:
-    rows = [HEADS, *map(cells, found.clusters)]
-    columns = narrowed(widths(rows), width - 1)
-    for number, row in enumerate(rows):
-        yield Text(f" {joined(row, columns)}", style="" if number else "bold")
 
 
 def _failures(found: ClustersPlan, width: int) -> Iterator[Text]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from restow.plain_text import printable
 from restow.reporting.answer import figure_text
-from restow.reporting.terminal import joined, labelled, narrowed, next_commands, paragraph, print_sections, widths
+from restow.reporting.terminal import labelled, next_commands, paragraph, print_sections, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,9 +59,7 @@ def command(curve: GoalCurve, point: CurvePoint) -> str:
 
 def _lines(curve: GoalCurve, width: int) -> Iterator[Text]:
     cells = [HEADS, *([*row, bar] for row, bar in zip(rows(curve), _bars(curve), strict=True))]
-    columns = narrowed(widths(cells), width - 1)
-    for number, row in enumerate(cells):
-        yield Text(f" {joined(row, columns)}", style="" if number else "bold")
+    yield from table(cells, width)
 
 
 def _bars(curve: GoalCurve) -> list[str]:

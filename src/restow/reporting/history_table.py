@@ -8,7 +8,7 @@ from rich.text import Text
 
 from restow.plain_text import printable
 from restow.reporting.history_wording import balance, cycles, headline
-from restow.reporting.terminal import joined, labelled, more_lines, narrowed, print_sections, widths
+from restow.reporting.terminal import labelled, more_lines, print_sections, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +73,5 @@ def _table(heads: Sequence[str], rows: Iterator[Sequence[str]], width: int, coun
     cells = [heads, *(row for row, _ in zip(rows, range(_MOST), strict=False))]
     if len(cells) == 1:
         return
-    columns = narrowed(widths(cells), width - 1)
-    for number, row in enumerate(cells):
-        yield Text(f" {joined(row, columns)}", style="" if number else "bold")
+    yield from table(cells, width)
     yield from more_lines(count, _MOST)

@@ -87,6 +87,13 @@ def joined(cells: Sequence[str], columns: Sequence[int]) -> str:
     return GAP.join(padded).rstrip()
 
 
+def table(rows: Sequence[Sequence[str]], width: int) -> Iterator[Text]:
+    """Yield rows in columns, a space before each; the first row names the columns."""
+    columns = narrowed(widths(rows), width - 1)
+    for number, row in enumerate(rows):
+        yield Text(f" {joined(row, columns)}", style="" if number else "bold")
+
+
 def wrapped(text: str, width: int, **options: Any) -> list[str]:
     """Return the lines of a sentence, broken neither at a hyphen nor before a percent sign; options as `textwrap.wrap`."""
     kept = text.replace(" %", f"{_NO_BREAK_SPACE}%")

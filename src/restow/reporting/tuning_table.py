@@ -8,12 +8,12 @@ from rich.text import Text
 
 from restow.plain_text import printable
 from restow.reporting.simulation_wording import time_text
-from restow.reporting.terminal import joined, labelled, narrowed, paragraph, print_sections, widths
+from restow.reporting.terminal import labelled, paragraph, print_sections, table
 from restow.reporting.tuning_result import BASE, NEVER
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.console import Console
 
@@ -74,13 +74,13 @@ def _settings(result: TuningResult, width: int) -> Iterator[Text]:
     for each in result.settings:
         worth = "" if each.worth is None else f"{100 * each.worth:.0f} %"
         cells.append([each.path, "" if each.base is None else str(each.base), str(each.best), worth])
-    yield from _rows([[printable(cell) for cell in row] for row in cells], width)
+    yield from table([[printable(cell) for cell in row] for row in cells], width)
 
 
 def _checked(result: TuningResult, number: int, width: int) -> Iterator[Text]:
     heads = [result.metadata.objectives[number], "IN FRESH FUTURES", "LESS THAN THE POLICY", "SURE", "REGRET"]
     cells = [heads, *(_cells(each, number) for each in result.checked)]
-    yield from _rows([[printable(cell) for cell in row] for row in cells], width)
+    yield from table([[printable(cell) for cell in row] for row in cells], width)
 
 
 def _cells(checked: CheckedPolicy, number: int) -> list[str]:
@@ -93,12 +93,6 @@ def _interval(less: Improvement) -> tuple[str, str]:
     if less.low is None or less.high is None or less.confidence is None:
         return _figure(less.median), ""
     return f"{_figure(less.median)} ({_figure(less.low)} to {_figure(less.high)})", f"{100 * less.confidence:.0f} %"
-
-
-def _rows(cells: Sequence[list[str]], width: int) -> Iterator[Text]:
-    columns = narrowed(widths(cells), width - 1)
-    for place, row in enumerate(cells):
-        yield Text(f" {joined(row, columns)}", style="bold" if not place else "")
 
 
 def _figure(value: float) -> str:
