@@ -44,7 +44,7 @@ PAGES = (
 )
 #: Commands in code blocks of lists and paragraphs, which continue after a backslash.
 _INDENTED = re.compile(r"^ {4,}(restow (?:.*\\\n)*.*)$", re.MULTILINE)
-_LEFT_OUT = ("prometheus:9090", "metrics.k8s.io", "usage.json", "kubectl -n", "kubectl apply")
+_LEFT_OUT = ("prometheus:9090", "prometheus.{context}", "metrics.k8s.io", "usage.json", "kubectl -n", "kubectl apply")
 #: Statuses other than 0 with which what is asked for is answered.
 _ANSWERS = {"restow diff": {3}, "--exit-code": {3}, "--compare": {3}, "jq -e": {1}, "diff old": {1}}
 _MOMENTS = ("2026-11-21T09:00:00Z", "2026-11-21T10:00:00Z")
@@ -53,13 +53,16 @@ _PATIENCE = 120.0
 
 @pytest.fixture(scope="module")
 def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Four nodes, and the workloads that the pages name; three replicas of one are on one node, which is one too many."""
+    """Four nodes, the workloads that the pages name, and a Descheduler's policy; one node has one replica too many."""
     with ControlPlane(tmp_path_factory.mktemp("how-tos")) as plane:
         plane.add_nodes(1)
         plane.namespace("shop")
         plane.admin.create_all([deployment("web", 3, namespace="shop"), stateful_set("db", 1, namespace="shop")])
         wait_for_ready(plane.admin, "web", 3, "shop", timeout=_PATIENCE)
         plane.add_nodes(3)
+        policy = {"policy.yaml": as_yaml(strategy_policy("RemoveDuplicates")).decode()}
+        metadata = {"name": "descheduler", "namespace": "kube-system"}
+        plane.admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": policy})
         yield plane
 
 
