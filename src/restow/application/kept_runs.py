@@ -153,8 +153,9 @@ def _read(file: Path) -> dict[int, KeptFuture]:
     found: dict[int, KeptFuture] = {}
     for place, line in enumerate(lines, 1):
         try:
-            number = msgspec.json.decode(line, type=_Numbered).number
-            future = KeptFuture(line, msgspec.json.decode(line), msgspec.json.decode(line, type=Future))
+            fields = msgspec.json.decode(line, type=dict[str, Any])
+            number = msgspec.convert(fields, _Numbered).number
+            future = KeptFuture(line, fields, msgspec.convert(fields, Future))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(
                 f"{file}:{place}: is not what restow has written: {error}; name another directory"

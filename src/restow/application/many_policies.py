@@ -11,8 +11,9 @@ from msgspec import Struct
 from restow.application.clusters import ClusterSource
 from restow.application.each_cluster import ask_each
 from restow.application.feedback import Feedback
+from restow.application.files import NamedText
 from restow.application.named_clusters import ClusterNames, NamedCluster, named_clusters
-from restow.application.policies import CheckedFiles, findings_of, lint
+from restow.application.policies import CheckedFiles, check_file, lint
 from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import NotFound
@@ -52,7 +53,7 @@ class _Linting:
                 f"the ConfigMap {self.namespace}/{self.name} holds {what}; name the policy's with --config-map"
             )
         (text,) = found.values()
-        return findings_of(text.encode(), cluster.name, lint)
+        return check_file(NamedText(cluster.name, text.encode()), lint)
 
     async def _data(self, where: ClusterSource, feedback: Feedback) -> Mapping[str, str]:
         async with connect(where.kubeconfig, where.context) as api:

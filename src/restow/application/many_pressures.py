@@ -40,7 +40,8 @@ def check_rules_in_many(
     ``processes`` is how many are asked at a time (None: one for each core); the result is the same.
     """
     _check_placeholder(request.prometheus)
-    share_of(request.max_share), mark_of(request.label)
+    share_of(request.max_share)
+    mark_of(request.label)
     clusters = named_clusters(names, ClusterSource(kubeconfig=request.kubeconfig, context=request.context))
     rules = NamedText(file_name(request.rules), file_bytes(request.rules))
     read_rules(rules.content, rules.name)

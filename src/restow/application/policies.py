@@ -121,23 +121,15 @@ def check_files(paths: Sequence[str], check: Check, what: str) -> CheckedFiles:
         raise InputError(f"say which {what}: a file, several, or - for standard input")
     check_read_once(paths)
     unique = tuple(dict.fromkeys(paths))
-    findings = [finding for path in unique for finding in _findings(partial(_checked, path, check), file_name(path))]
+    findings = [finding for path in unique for finding in check_file(path, check)]
     return CheckedFiles(tuple(map(file_name, unique)), tuple(findings))
 
 
-def findings_of(text: bytes, name: str, check: Check) -> list[Finding]:
-    """Check a text; one that cannot be read is a finding too."""
-    return _findings(lambda: check(text, name), name)
-
-
-def _checked(path: str, check: Check) -> list[Finding]:
-    return check(file_bytes(path), file_name(path))
-
-
-def _findings(find: Callable[[], list[Finding]], name: str) -> list[Finding]:
-    """What is found, or why it cannot be read."""
+def check_file(file: NamedFile, check: Check) -> list[Finding]:
+    """Check a file; one that cannot be read is a finding too."""
+    name = file_name(file)
     try:
-        return find()
+        return check(file_bytes(file), name)
     except DocumentError as error:
         return list(error.findings)
     except UnusablePackageError:

@@ -40,7 +40,7 @@ from restow.reporting.tuning_result import (
     TuningTrial,
 )
 from restow.simulating.scenarios.running import Future
-from restow.tuning.giving_up import FIRST, Outcomes, Rivals, means_of
+from restow.tuning.giving_up import FIRST, BestTrials, Outcomes, means_of
 from restow.tuning.judging import improvement
 from restow.tuning.objectives import TuningObjective, read_objective
 from restow.tuning.searching import SearchResult, Trial, Tried, front_of, search
@@ -180,7 +180,7 @@ class _Bench:
     base_values: dict[str, Any] = field(default_factory=dict)
     #: Where results are kept.
     results: KeptResults | None = None
-    _rivals: Rivals = field(default_factory=Rivals)
+    _best: BestTrials = field(default_factory=BestTrials)
     #: How many trials there were.
     _tried: int = 0
     #: How much virtual time is over.
@@ -225,7 +225,7 @@ class _Bench:
         self._tried += len(stagings)
         first, others = self.seeds[:FIRST], self.seeds[FIRST:]
         outcomes = [self._outcomes(each) for each in self._run(stagings, first, values)]
-        projected = [self._rivals.projected(each) if others else None for each in outcomes]
+        projected = [self._best.projected(each) if others else None for each in outcomes]
         going = [number for number, given_up in enumerate(projected) if given_up is None]
         left = [stagings[number] for number in going], others, [values[number] for number in going]
         rest = self._run(*left) if others else []
@@ -233,7 +233,7 @@ class _Bench:
             outcomes[number] += self._outcomes(futures)
         self._over += (len(stagings) - len(going)) * len(others) * self.inputs.ending.duration
         for number in going:
-            self._rivals.add(outcomes[number])
+            self._best.add(outcomes[number])
         return [_tried(*each) for each in zip(outcomes, projected, strict=True)]
 
     def _outcomes(self, futures: Sequence[Future]) -> list[list[float]]:
@@ -260,8 +260,10 @@ class _Bench:
         runs = Runs(tuple(stagings), seeds, self.inputs.ending, self.inputs.now)
         begin, size = self._over, self.inputs.ending.duration
         told = RunFeedback(lambda over: self._tick(begin + over), size, self._say)
-        rows = [row | {"values": dict(values[number // len(seeds)])} for number, row in enumerate(runs.rows)]
-        run = None if self.results is None else self.results.part(rows)
+        run = None
+        if self.results is not None:
+            tried = (each for each in values for _ in seeds)
+            run = self.results.part([row | {"values": dict(each)} for row, each in zip(runs.rows, tried, strict=True)])
         found: list[Future] = make_all(runs, self.engine, told, Future, run)
         self._over = begin + len(runs) * size
         return [found[each : each + len(seeds)] for each in range(0, len(found), len(seeds))]

@@ -21,7 +21,7 @@ from restow.cli.options import (
     TableOrJson,
     Verbosity,
 )
-from restow.cli.terminal import DONE, FAILED, Terminal, write_bytes, write_json
+from restow.cli.terminal import DONE, FAILED, Terminal, write_bytes, write_json, write_result
 from restow.policies.codes import Placement, SteeringMode
 
 if TYPE_CHECKING:
@@ -186,13 +186,9 @@ def _print_many(request: PlanRequest, clusters: ClusterNames, kind: ObjectKind, 
     """Explain the object of each cluster in a line; the exit status says whether all gave an answer."""
     from restow.application.many_explanations import ManyExplanationsRequest, explain_many
     from restow.reporting.clusters_explanation_table import print_explanations
-    from restow.reporting.terminal import console
 
     found = explain_many(ManyExplanationsRequest(request, clusters, kind, name), Terminal())
-    if output == "json":
-        write_json(found)
-    else:
-        print_explanations(found, console())
+    write_result(found, output, print_explanations, page="")
     return FAILED if found.failed else DONE
 
 

@@ -18,7 +18,7 @@ from restow.cli import options
 from restow.cli.daemon_flags import ElectionFlags, LoggingFormat
 from restow.cli.go_flags import duration
 from restow.cli.options import ELECTION, LOGS, PATHS, Context, Contexts, FlagError, TableOrJson, Verbosity
-from restow.cli.terminal import DONE, FAILED, Terminal, timed, warn, write_json
+from restow.cli.terminal import DONE, FAILED, Terminal, timed, warn, write_result
 from restow.errors import InputError
 from restow.kube.duration import MINUTE, SECOND, format_duration
 
@@ -240,26 +240,18 @@ def _check_many(request: PressureCheckRequest, contexts: Sequence[str], output: 
     from restow.application.many_pressures import check_rules_in_many
     from restow.application.named_clusters import ClusterNames
     from restow.reporting.clusters_pressure_table import print_checks, warnings_of
-    from restow.reporting.terminal import console
 
     found = check_rules_in_many(request, ClusterNames(tuple(contexts)), feedback)
     feedback.warn(warnings_of(found))
-    if output == "json":
-        write_json(found)
-    else:
-        print_checks(found, console())
+    write_result(found, output, print_checks, page="")
     return FAILED if found.failed else DONE
 
 
 def _print_check(found: PressureCheck, output: str, feedback: Terminal) -> None:
     from restow.reporting.pressure_table import check_warnings, print_check
-    from restow.reporting.terminal import console
 
     feedback.warn(check_warnings(found))
-    if output == "json":
-        write_json(found)
-    else:
-        print_check(found, console())
+    write_result(found, output, print_check, page="")
 
 
 _PUSH = """Examples:

@@ -95,7 +95,7 @@ def _keys_of_objects(cluster: ClusterSnapshot) -> set[str]:
     for kind in _SELECTING:
         for each in cluster.kind(kind).values():
             selector = each.spec.selector
-            # Of a hundred selectors, ninety-nine have a key that all have.
+            # Most selectors have the keys of others.
             if selector is not None and (
                 selector.match_expressions or not keys.issuperset(selector.match_labels or ())
             ):

@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppres
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from restow import garbage
 from restow.client.connection import connect
 from restow.client.errors import ServerTrouble, TooManyRequests
 from restow.client.server import git_version, minor_of
@@ -292,6 +293,8 @@ async def first_lists(live: LiveCluster) -> None:
     """Wait until every list is in; ClientError if they do not come."""
     if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
         raise ClientError(f"could not list {', '.join(live.missing)} within {_PATIENCE:.0f} s")
+    # Most of what was listed stays.
+    garbage.settle()
 
 
 def kinds_of(policy: Policy) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from restow import garbage
 from restow.client.errors import ApiError, Forbidden, NotFound
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
@@ -83,7 +82,6 @@ class LiveCluster:
         self._waiting: set[asyncio.Future[None]] = set()
         self._outages = Outages(warn, done)
         self._interruptions = 0
-        self._is_settled = False
         #: What the last snapshot left out, apart from unreadable objects.
         self._beyond: Mapping[ObjectKey, str] = {}
         #: Of the state as it is now; None when it has changed since.
@@ -254,12 +252,7 @@ class LiveCluster:
 
     async def wait_ready(self, deadline: float) -> bool:
         """Wait until ``ready``, as ``wait_for``."""
-        is_ready = await self.wait_for(lambda: self.ready, deadline)
-        if is_ready and not self._is_settled:
-            # Most of what was listed stays.
-            garbage.settle()
-            self._is_settled = True
-        return is_ready
+        return await self.wait_for(lambda: self.ready, deadline)
 
     async def _keep(self, reflector: Reflector) -> None:
         """Follow a kind until cancelled; refusals are retried."""

@@ -24,7 +24,7 @@ _SETTINGS: Final = ("SETTING", "POLICY", "BEST", "WORTH")
 HOW: Final = (
     "Objectives are means, less is better. How much less one is than with the policy as it is, is the median over the fresh "
     "futures, with an interval that supposes nothing about how they are spread (sign test). REGRET is how much more it is than "
-    "with the best of these policies in each future, which nobody can know before. WORTH is how much of the objective's "
+    "with the best of these policies in each future, known only afterwards. WORTH is how much of the objective's "
     "differences between trials a setting explains."
 )
 

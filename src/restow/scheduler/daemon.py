@@ -14,6 +14,7 @@ from dataclasses import replace
 from random import Random, random
 from typing import Any, Final
 
+from restow import garbage
 from restow.client.binding import BindingRefused, Bound, Elsewhere, PodGone
 from restow.client.transport import Api, Permit
 from restow.cluster.snapshot import Key
@@ -94,6 +95,8 @@ class SchedulerDaemon:
         while True:
             await self.live.wait_ready(float("inf"))
             if self.live.unknown(KINDS) is None:
+                # Most of what was listed stays.
+                garbage.settle()
                 return
             await asyncio.sleep(_LOOK)
 

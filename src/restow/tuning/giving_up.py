@@ -1,8 +1,8 @@
 """Trials that are given up after their first futures, because another one is better in each of these.
 
-If two policies were equally good, one would be better in all five first futures in one case of 32 at most. Only trials that
-nothing complete has beaten so far are rivals, so that many trials do not make many chances. What a trial that is given up
-comes to is told by the differences to its rival, which has seen the same futures and all others.
+If two policies were equally good, one would be better in all five first futures in one case of 32 at most. Only with the best
+complete trials so far is it compared, so that many trials do not make many chances. What a trial that is given up comes to
+is told by the differences to the better one, which has seen the same futures and all others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Outcomes: TypeAlias = Sequence[Sequence[float]]
 
 
 @dataclass(slots=True)
-class Rivals:
+class BestTrials:
     """The complete trials than which no other is as good in all objectives and better in one."""
 
     _front: list[Outcomes] = field(default_factory=list)
@@ -35,13 +35,13 @@ class Rivals:
 
     def projected(self, first: Outcomes) -> list[float] | None:
         """The objectives of a trial that is to be given up after its first futures; None where it has to go on."""
-        rival = next((each for each in self._front if _is_better_in_each(each, first)), None)
-        if rival is None:
+        better = next((each for each in self._front if _is_better_in_each(each, first)), None)
+        if better is None:
             return None
-        seen = rival[: len(first)]
+        seen = better[: len(first)]
         return [
             round(whole + mine - theirs, 6)
-            for whole, mine, theirs in zip(means_of(rival), means_of(first), means_of(seen), strict=True)
+            for whole, mine, theirs in zip(means_of(better), means_of(first), means_of(seen), strict=True)
         ]
 
 
@@ -54,10 +54,10 @@ def _is_no_worse(one: Sequence[float], other: Sequence[float]) -> bool:
     return all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
 
 
-def _is_better_in_each(rival: Outcomes, first: Outcomes) -> bool:
-    """Whether a rival is better in each of the futures that a trial has seen, in all objectives."""
+def _is_better_in_each(complete: Outcomes, first: Outcomes) -> bool:
+    """Whether a trial is better in each of the futures that another has seen, in all objectives."""
     return all(
         theirs < mine
-        for future, other in zip(first, rival, strict=False)
+        for future, other in zip(first, complete, strict=False)
         for mine, theirs in zip(future, other, strict=True)
     )
