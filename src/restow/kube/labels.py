@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, cast
 
 from restow.kube.numbers import parse_integer
 from restow.kube.validation import (
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from restow.kube.objects import LabelSelector, LabelSelectorRequirement
 
+#: How many selectors are remembered: each plan asks for those of all workloads, budgets and constraints again.
+_REMEMBERED: Final = 1 << 16
 #: The operators of a label selector in an object.
 _LABEL_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
@@ -154,7 +157,12 @@ def parse_selector(text: str) -> Selector:
 
 def selector_of_labels(labels: Mapping[str, str] | None) -> Selector:
     """Return the selector of a plain map (Service, ReplicationController): every label equal; not validated."""
-    return _sorted(Requirement(key, "In", (value,)) for key, value in (labels or {}).items())
+    return _of_labels(tuple((labels or {}).items()))
+
+
+@lru_cache(_REMEMBERED)
+def _of_labels(labels: tuple[tuple[str, str], ...]) -> Selector:
+    return _sorted(Requirement(key, "In", (value,)) for key, value in labels)
 
 
 def selector_from(selector: LabelSelector | None) -> Selector:
@@ -165,8 +173,11 @@ def selector_from(selector: LabelSelector | None) -> Selector:
     """
     if selector is None:
         return NOTHING
-    labels = sorted((selector.match_labels or {}).items())
-    expressions = selector.match_expressions or ()
+    return _of_parts(tuple(sorted((selector.match_labels or {}).items())), selector.match_expressions or ())
+
+
+@lru_cache(_REMEMBERED)
+def _of_parts(labels: tuple[tuple[str, str], ...], expressions: tuple[LabelSelectorRequirement, ...]) -> Selector:
     return _sorted(
         [_checked(key, "In", (value,)) for key, value in labels] + [_from_expression(each) for each in expressions]
     )
