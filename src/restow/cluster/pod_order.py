@@ -23,6 +23,9 @@ _LEAST = 1 << 12
 #: How far a pod before the first or after the last one is from it.
 _BEYOND = 1 << 32
 
+#: How far a pod between two others is from the first at most.
+_STEP = 1 << 20
+
 #: Of how many keys one may have been touched; where there are more, all are sorted.
 _SHARE = 8
 
@@ -49,7 +52,8 @@ class PodOrder:
         self._rows.insert(position, pod)
         before = self._rank(position - 1) if position else self._rank(1, otherwise=_BEYOND) - _BEYOND
         after = self._rank(position + 1, otherwise=before + _BEYOND)
-        self._pods.rank[pod] = (before + after) // 2
+        # Names that count upwards come one after the other: most of the room is left for those.
+        self._pods.rank[pod] = before + min((after - before) // 2, _STEP)
         if after - before < 2 * _LEAST:
             self._renumber()
 

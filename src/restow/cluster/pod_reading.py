@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ TimeArray = npt.NDArray[np.int64]
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER = "default-scheduler"
 
+#: Fewer times than this are read one by one.
+_MANY: Final = 4
 #: An RFC 3339 time in UTC without fractions; 0 stands for any digit.
 _PLAIN_TIME = "0000-00-00T00:00:00Z"
 #: The last second that int64 nanoseconds hold.
@@ -77,7 +79,7 @@ def times_of(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeAr
     Almost every time is ``2026-11-21T09:30:00Z``, which NumPy reads for a page at once; anything else is read alone.
     """
     given = [text for text in texts if text is not None]
-    if _are_plain(given):
+    if len(given) >= _MANY and _are_plain(given):
         try:
             seconds = np.array([text[:-1] for text in given], dtype="datetime64[s]").astype(np.int64)
             if np.all(np.abs(seconds) < _LAST_SECOND):
