@@ -63,6 +63,8 @@ class NodeLifecycle:
         self._zones: WorkQueue[str] = WorkQueue(simulation.clock, self._expel_one)
         #: The nodes of each zone that are to get the taint that drives pods away, in the order in which they came.
         self._waiting: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        #: The nodes that are in trouble.
+        self._troubled: set[str] = set()
         #: When the next node of a zone may get it.
         self._next: dict[str, int] = {}
         self._store.subscribe("Node", self._on_event)
@@ -88,9 +90,12 @@ class NodeLifecycle:
 
     def _sync(self, name: str) -> None:
         node: Node | None = self._store.get("Node", "", name)
+        self._troubled.discard(name)
         if node is None:
             return
         trouble = _trouble(node)
+        if trouble:
+            self._troubled.add(name)
         wanted = set(_keeping_away(node, trouble))
         others = [each for each in node.spec.taints or () if each.key not in OWN_TAINTS]
         expelling = [each for each in node.spec.taints or () if each.key in OWN_TAINTS and each.effect == "NoExecute"]
@@ -122,6 +127,8 @@ class NodeLifecycle:
 
     def _expel_one(self, zone: str) -> None:
         """Give the next node of a zone the taint that drives its pods away."""
+        if not self._troubled:
+            return
         by_zone = self._troubles()
         if all(all(each) for each in by_zone.values()):
             # Then it is the control plane that is cut off.
