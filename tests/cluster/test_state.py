@@ -155,6 +155,19 @@ class Changes(RuleBasedStateMachine):
         replacement = Replacements(self.state, now=0).of(pod)
         self.state.place(replacement, choice.randrange(-1, len(self.state.cluster.nodes)))
 
+    @rule()
+    @precondition(lambda self: hasattr(self, "state"))
+    def forget_replacements(self):
+        """Replacements that exist go first, and what has happened is never taken back."""
+        pods = self.state.cluster.pods
+        for pod in np.flatnonzero(self.state.exists & (pods.replaces != NO_POD)).tolist():
+            self.state.remove(pod)
+        self.state.commit()
+        self.marks.clear()
+        assert not self.state.forget_replacements()
+        assert (pods.replaces == NO_POD).all()
+        assert (pods.replaced_by == NO_POD).all()
+
     @rule(drawn=st.sampled_from(["n0", "n1", "n2", "n25", "gone"]).flatmap(lambda name: nodes(names=(name,))))
     @precondition(lambda self: hasattr(self, "state"))
     def create_or_update_node(self, drawn):

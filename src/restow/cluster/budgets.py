@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from restow.cluster.interning import IntArray
 from restow.cluster.owners import controller_of
 from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.pod_values import Phase
@@ -58,11 +57,6 @@ class CoveringBudgets:
         ]
         if covering:
             self._of_group[group] = covering
-
-
-def covered_pods(budget: PodDisruptionBudget, cluster: ClusterSnapshot, labels: LabelGroups) -> IntArray:
-    """The pods that one budget covers."""
-    return labels.groups.of_groups(covered_groups(budget, cluster, labels))
 
 
 def covered_groups(budget: PodDisruptionBudget, cluster: ClusterSnapshot, labels: LabelGroups) -> list[int]:

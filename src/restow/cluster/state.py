@@ -35,6 +35,7 @@ class ClusterState(ChangingNodes):
     """Where every pod is now, with the sums that follow from it."""
 
     __slots__ = (
+        "_claims",
         "_columns",
         "_journal",
         "_order",
@@ -82,6 +83,8 @@ class ClusterState(ChangingNodes):
         #: Which pods count on their node as long as they exist, bool[pod]: those that are not Succeeded or Failed.
         self.holds: BoolArray = ~pods.terminal
         self._owners: OwnerCounts | None = None
+        #: What has come with replacements.
+        self._claims: list[Key] = []
         self._journal: list[Entry] = []
         #: Created when a pod first comes or goes by its name.
         self._order: PodOrder | None = None
@@ -113,6 +116,12 @@ class ClusterState(ChangingNodes):
         vector: npt.NDArray[np.int64] = self._vectors[self.held[pod]]
         return vector
 
+    def requested_at_first(self) -> npt.NDArray[np.int64]:
+        """What the pods that were read hold of each node where they were, int64[resource, node]."""
+        pods = self.cluster.pods
+        counted = np.flatnonzero(pods.read() & self.holds & (pods.node > PENDING))
+        return sums_by_node(self._vectors[self.held[counted]], pods.node[counted], len(self.cluster.nodes))[0]
+
     def request_vectors(self) -> npt.NDArray[np.int64]:
         """Effective requests by ``Pods.resources`` and by ``held``, int64[identifier, resource].
 
@@ -138,6 +147,7 @@ class ClusterState(ChangingNodes):
         Like its row, the claims that come with it stay when changes are undone.
         """
         for key, claim in claims:
+            self._claims.append(key)
             self._others.replace("PersistentVolumeClaim", key, claim)
         pods = self.cluster.pods
         changed |= {"replaces": replaces, "replaced_by": NO_POD, "rank": pods.rank[replaces] + 1}
@@ -146,6 +156,20 @@ class ClusterState(ChangingNodes):
         pods.replaced_by[replaces] = pod
         self._admit(pod)
         return pod
+
+    def forget_replacements(self) -> bool:
+        """Let the rows of replacements be used again, of which none exists; whether claims had come with any."""
+        pods = self.cluster.pods
+        claims, self._claims = self._claims, []
+        for key in claims:
+            self._others.replace("PersistentVolumeClaim", key, None)
+        for row in np.flatnonzero(pods.replaces != NO_POD).tolist():
+            assert not self.exists[row], f"{pods.full_name(row)} is there"
+            replaced = int(pods.replaces[row])
+            pods.link(row, NO_POD)
+            pods.replaced_by[replaced] = NO_POD
+            pods.free(row)
+        return bool(claims)
 
     def create(self, row: PodRow) -> int:
         """A pod comes, to the node that its row names; returns its row."""
@@ -168,9 +192,13 @@ class ClusterState(ChangingNodes):
         self._vanish(pod)
 
     def update(self, pod: int, row: PodRow) -> None:
-        """A pod that exists is as its row says from now on, on the node that it names; its name stays."""
+        """A pod that exists is as its row says from now on, on the node that it names; its name stays.
+
+        The row may lack columns that stay as they are, but for ``node`` and ``flags``.
+        """
         pods = self.cluster.pods
-        self._journal.append(Update(pod, pods.row(pod), int(self.node[pod]), bool(self.terminating[pod])))
+        before = {name: getattr(pods, name)[pod] for name in row}
+        self._journal.append(Update(pod, before, int(self.node[pod]), bool(self.terminating[pod])))
         self._rewrite(pod, row, int(row["node"]), terminating=bool(int(row["flags"]) & int(Flag.TERMINATING)))
 
     def put(self, kind: str, key: Key, changed: Any) -> None:
@@ -259,7 +287,7 @@ class ClusterState(ChangingNodes):
             setattr(fork, name, getattr(self, name).copy())
         fork._order = None if self._order is None else self._order.copied(fork.cluster.pods)  # noqa: SLF001
         fork.changes, fork.births = list(self.changes), list(self.births)
-        fork.before_rewriting, fork._journal = [], []  # noqa: SLF001
+        fork.before_rewriting, fork._journal, fork._claims = [], [], list(self._claims)  # noqa: SLF001
         fork._residents = self._residents.copied()  # noqa: SLF001
         return fork
 

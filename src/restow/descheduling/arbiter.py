@@ -9,7 +9,6 @@ proposal pass each stage together, and are refused once: a single suggestion is 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from msgspec import structs
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
+from restow.descheduling.aside import NONE_ASIDE, Aside
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import (
     EarlierSearch,
@@ -33,7 +33,15 @@ from restow.descheduling.framework import (
 )
 from restow.descheduling.groups import MovingGroups
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import DIGITS, Landing, Obstacle, Placing, PluginRef, certainty_of, joint_probability
+from restow.descheduling.placement import (
+    DIGITS,
+    Landing,
+    Obstacle,
+    Placing,
+    PluginRef,
+    certainty_of,
+    joint_probability,
+)
 from restow.descheduling.plan import GoalResult
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage
 
@@ -133,12 +141,12 @@ class Arbiter:
         limits: Limits,
         placing: Placing,
         groups: MovingGroups | None = None,
-        aside: AbstractSet[int] = frozenset(),
+        aside: Aside = NONE_ASIDE,
     ) -> None:
-        """``groups`` move together; None: each pod is moved as it is suggested. Nothing is said of pods ``aside``, which stay."""
+        """``groups`` move together; None: each pod is moved as it is suggested. Nothing is said of pods that are ``aside``."""
         self._state = state
         self._groups = groups
-        self._aside = aside
+        self.aside = aside
         #: Proposals to move a group that failed because of another pod than the one that was suggested, until something moves.
         self._stuck: set[tuple[PluginRef, str]] = set()
         self._pods = state.cluster.pods
@@ -196,8 +204,8 @@ class Arbiter:
 
     def refuse(self, ref: PluginRef, evictor: DefaultEvictor, pods: IntArray) -> None:
         """Record a refusal for each of these pods, which the evictor's filters reject."""
-        if self._aside:
-            pods = np.array([each for each in pods.tolist() if each not in self._aside], dtype=np.int64)
+        if self.aside:
+            pods = pods[~self.aside.of(pods)]
         for pod, reason in zip(pods.tolist(), evictor.refusals(pods), strict=True):
             self._hold_back(ref, [pod], Obstacle(0, reason), "")
 
@@ -217,7 +225,7 @@ class Arbiter:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
-        if not self._aside.isdisjoint(pods):
+        if self.aside and self.aside.of(np.array(pods)).any():
             return Verdict.REFUSED
         if not all(map(self._state.exists.item, pods)):
             # Limits are asked before the pod is seen to be gone.
@@ -226,6 +234,8 @@ class Arbiter:
         if self._groups is None or not self._groups.numbers(pods):
             return self._settle(ref, suggestions, purpose, evictor)[1]
         whole = self._groups.completed(suggestions)
+        if self.aside and self.aside.of(np.array([each.pod for each in whole])).any():
+            return Verdict.REFUSED
         if not purpose and len(whole) > 1:
             purpose = f"move {self._groups.title(pods[0])}"
         return self._settle_group(ref, whole, purpose, evictor, pods)

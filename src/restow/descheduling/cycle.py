@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.snapshot import ClusterSnapshot
@@ -61,6 +62,12 @@ class Cycle:
     missing: frozenset[str] = frozenset()
     #: The fence with which the moves were proven, by index; None if there is none.
     fence: Fence | None = None
+    #: The groups of pods; None where they are not looked for.
+    groups: Groups | None = None
+    #: The budgets by the pods that they cover; None where none was asked.
+    covering: CoveringBudgets | None = None
+    #: Whether another decision might be made at another time, on the same cluster.
+    depends_on_time: bool = True
 
     @property
     def skipped(self) -> bool:
@@ -90,6 +97,18 @@ def run_cycle(
     return runner.cycle(arbiter.record())
 
 
+@dataclass(slots=True)
+class _Clock:
+    """The time of a plan, which remembers whether anything asked for it."""
+
+    now: int
+    was_read: bool = False
+
+    def __call__(self) -> int:
+        self.was_read = True
+        return self.now
+
+
 @dataclass(slots=True, frozen=True)
 class StrategyRunner:
     """Runs the strategies of a policy on one state, any number of times."""
@@ -103,7 +122,7 @@ class StrategyRunner:
     _strategies: Mapping[str, Strategy]
     _evictors: Sequence[DefaultEvictor]
     _fit: NodeFit
-    _now: int
+    _clock: _Clock
     _placement: Placement
     steering: SteeringMode
     #: The groups whose pods move together; None if groups stay, or are ignored.
@@ -112,6 +131,8 @@ class StrategyRunner:
     searches: Searches = field(default_factory=dict)
     #: What strategies make once for a plan (``View.once``).
     _kept: dict[Any, Any] = field(default_factory=dict)
+    #: The groups of pods; None where they are not looked for.
+    groups: Groups | None = None
 
     @staticmethod
     def of(
@@ -123,16 +144,26 @@ class StrategyRunner:
         placement: Placement,
         steering: SteeringMode = SteeringMode.NONE,
         searches: Searches = MappingProxyType({}),
+        labels: LabelGroups | None = None,
+        groups: Groups | None = None,
+        kept: dict[Any, Any] | None = None,
     ) -> StrategyRunner:
-        """The strategies of a policy on a state; InputError as ``run_cycle``."""
+        """The strategies of a policy on a state; InputError as ``run_cycle``.
+
+        ``labels``, ``groups`` and ``kept`` are what earlier plans on the same state have left, None: nothing.
+        """
         cluster = state.cluster
         nodes = usable_nodes(cluster, policy.node_selector)
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
-        labels = LabelGroups(cluster.pods)
+        labels = LabelGroups(cluster.pods) if labels is None else labels
         proves, settings = placement == Placement.PROVE, policy.restow
         # The Descheduler knows of no devices.
         fit = NodeFit(state, labels, claimed_resources(cluster) if proves else ())
-        held, moving = _groups(state, policy, nodes) if proves else (None, None)
+        if proves and policy.restow.groups != "alone":
+            groups = groups or Groups(cluster, group_kinds(policy.restow.group_label))
+            held, moving = _held_or_moving(state, policy, groups, nodes)
+        else:
+            groups, held, moving = None, None, None
         vetoes = Vetoes.of(settings.vetoes, cluster, now) if proves else Vetoes.none(cluster)
         checks = (*namespace_checks(settings.namespaces, cluster), *vetoes.checks)
         evictors = [
@@ -157,11 +188,13 @@ class StrategyRunner:
             strategies,
             evictors,
             fit,
-            now,
+            _Clock(now, was_read=_depends_on_time(policy, vetoes)),
             placement,
             steering,
             moving,
             searches,
+            {} if kept is None else kept,
+            groups,
         )
 
     def run(self, arbiter: Arbiter) -> None:
@@ -183,7 +216,15 @@ class StrategyRunner:
     def cycle(self, record: Record, missed: Collection[str] = ()) -> Cycle:
         """What was decided on the state as it is; ``missed`` are kinds that landing places depend on and the input lacks."""
         missing = frozenset(kind for each in self._evictors for kind in each.missing).union(missed)
-        return Cycle(record, self.state, self.nodes, self.labels, missing)
+        return Cycle(
+            record,
+            self.state,
+            self.nodes,
+            self.labels,
+            missing,
+            groups=self.groups,
+            depends_on_time=self._clock.was_read,
+        )
 
     def bypassing(self, pod: int) -> StrategyRunner:
         """The strategies with evictors that protect every pod as before except this one."""
@@ -202,7 +243,7 @@ class StrategyRunner:
         return View(
             state=self.state,
             nodes=self.nodes,
-            now=self._now,
+            clock=self._clock,
             passes_filter=evictor.passes_filter,
             passes_pre_eviction=evictor.passes_pre_eviction,
             fit=self._fit,
@@ -221,6 +262,7 @@ class StrategyRunner:
             chooses_targets=self.steering == SteeringMode.NOMINATE,
             migrates=partial(wants_migration, self.state.cluster, self.policy.restow),
             kept=self._kept,
+            aside=arbiter.aside,
         )
 
     def refs(self) -> Iterator[tuple[PluginRef, Profile, DefaultEvictor]]:
@@ -229,11 +271,16 @@ class StrategyRunner:
             yield ref, self.policy.profiles[number], self._evictors[number]
 
 
-def _groups(state: ClusterState, policy: Policy, nodes: IntArray) -> tuple[HeldGroups | None, MovingGroups | None]:
-    """The groups that stay, or those that move together, as the policy says; UnusablePackageError as ``group_kinds``."""
-    if policy.restow.groups == "alone":
-        return None, None
-    groups = Groups(state.cluster, group_kinds(policy.restow.group_label))
+def _depends_on_time(policy: Policy, vetoes: Vetoes) -> bool:
+    """Whether it depends on the time which pods are protected."""
+    ages = (profile.args[DEFAULT_EVICTOR].min_pod_age for profile in policy.profiles)
+    return vetoes.expire or any(age is not None for age in ages)
+
+
+def _held_or_moving(
+    state: ClusterState, policy: Policy, groups: Groups, nodes: IntArray
+) -> tuple[HeldGroups | None, MovingGroups | None]:
+    """The groups that stay, or those that move together, as the policy says."""
     if policy.restow.groups == "together":
         return None, MovingGroups(state, groups, nodes)
     return HeldGroups.of(state, groups), None

@@ -32,6 +32,7 @@ from restow.policies.schema import PluginSchema
 
 if TYPE_CHECKING:
     from restow.cluster.pod_classes import LabelGroups
+    from restow.descheduling.aside import Aside
     from restow.descheduling.node_fit import NodeFit
     from restow.descheduling.plan import GoalResult
     from restow.descheduling.vetoes import ClosedNodes
@@ -183,7 +184,7 @@ class View:
         *,
         state: ClusterState,
         nodes: IntArray,
-        now: int,
+        clock: Callable[[], int],
         passes_filter: PodTest,
         passes_pre_eviction: PodTest,
         fit: NodeFit,
@@ -202,6 +203,7 @@ class View:
         closed: ClosedNodes,
         migrates: Callable[[int], bool],
         kept: dict[Any, Any],
+        aside: Aside,
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -217,8 +219,7 @@ class View:
         self.closed: BoolArray = closed.any
         #: The listed nodes that are compared with each other: virtual ones are not.
         self.compared: IntArray = nodes[~closed.virtual[nodes]]
-        #: Nanoseconds since the epoch.
-        self.now = now
+        self._clock = clock
         #: Upstream's nodeFit on the state as it is.
         self.fit = fit
         #: Finds the pods that a selector matches.
@@ -248,11 +249,38 @@ class View:
         #: Whether a pod runs a virtual machine that is to be migrated, and not evicted.
         self.migrates = migrates
         self._kept = kept
+        self._aside = aside
 
-    def once(self, make: Callable[[Pods], Kept]) -> Kept:
-        """What a function makes of the pods, made once for a whole plan: a ``PodColumn``, say, which follows those that come."""
+    @property
+    def now(self) -> int:
+        """Nanoseconds since the epoch. A plan for which it was asked may be another one later on the same cluster."""
+        return self._clock()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether this plan decides about some pods only, those that are *due*: suggesting the others is in vain."""
+        return bool(self._aside)
+
+    def due(self, pods: IntArray) -> IntArray:
+        """Those of some pods that are due."""
+        return pods[~self._aside.of(pods)] if self._aside else pods
+
+    def is_due(self) -> BoolArray:
+        """Which pods are due, bool[pod]."""
+        return ~self._aside.of(np.arange(len(self.pods)))
+
+    def due_nodes(self) -> IntArray:
+        """The nodes that pods are on which are due, in a plan that is partial."""
+        return np.unique(self.state.node[self._aside.others(len(self.pods))])
+
+    def has_due(self, node: int) -> bool:
+        """Whether a pod on a node is due."""
+        return not self._aside or bool((self.due_nodes() == node).any())
+
+    def once(self, make: Callable[[ClusterState], Kept]) -> Kept:
+        """What a function makes of the state, made once for a plan and for those after it: it has to follow what changes."""
         if make not in self._kept:
-            self._kept[make] = make(self.pods)
+            self._kept[make] = make(self.state)
         found: Kept = self._kept[make]
         return found
 
@@ -278,11 +306,11 @@ class View:
         return chosen
 
     def by_node(self, pods: BoolArray) -> Iterator[tuple[int, IntArray]]:
-        """The chosen pods (bool[pod]) grouped by the node they are on, in canonical order of nodes and pods.
+        """The chosen pods (bool[pod]) that are due, by the node they are on, in canonical order of nodes and pods.
 
         The groups are those of the moment of the call; pods removed since are left out of a group.
         """
-        indices = self.pods.where(pods)
+        indices = self.pods.where(pods & self.is_due())
         nodes = self.state.node[indices]
         order = np.argsort(nodes, kind="stable")
         indices, nodes = indices[order], nodes[order]

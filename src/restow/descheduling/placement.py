@@ -27,8 +27,6 @@ from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, ReplacementMode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 
-#: Why a pod stays that a repaired plan may not move; it is never shown.
-LATER: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the rest of the plan comes first")
 #: Why a pod stays that an earlier plan of the same cycle could not evict.
 GIVEN_UP: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the cycle has already tried to evict it")
 #: The refusal that strategies get while their suggestions are only collected; it is never shown.

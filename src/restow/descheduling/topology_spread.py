@@ -77,7 +77,7 @@ def spread_constraints(pods: Pods, chosen: IntArray, actions: Collection[str]) -
     spread = pods.spread[chosen]
     labels = np.where(by_labels[spread], pods.labels[chosen], 0) if len(chosen) else spread
     row_of, rows = combine(pods.namespace[chosen], spread, labels, pods.rules[chosen], pods.tolerations[chosen])
-    compiled = [list(_compiled(listed)) for listed in relevant]
+    compiled = {each: list(_compiled(relevant[each])) for each in np.unique(spread).tolist()}
     _, first = np.unique(row_of, return_index=True)
     carriers = [_Carrier(*row) for row in rows[np.lexsort((first, rows[:, 0]))].tolist()]
     found = (_constraint(pods, each, *wire) for each in carriers for wire in compiled[each.spread])
@@ -201,13 +201,18 @@ class Balancer:
 
     def members(self, constraint: SpreadConstraint, domains: SpreadDomains) -> dict[int, list[int]]:
         """The counted pods of each domain that has any, including domains of nodes that are not eligible."""
-        matching = self._view.labels.matching(constraint.selector, (constraint.namespace,))
         members: dict[int, list[int]] = {}
-        for pod in matching[self._counted[matching]].tolist():
+        for pod in self.matching(constraint).tolist():
             code = domains.of_pod[pod]
             if code != NO_LABEL:
                 members.setdefault(code, []).append(pod)
         return members
+
+    def matching(self, constraint: SpreadConstraint) -> IntArray:
+        """The counted pods that a constraint is about, wherever they are."""
+        matching = self._view.labels.matching(constraint.selector, (constraint.namespace,))
+        found: IntArray = matching[self._counted[matching]]
+        return found
 
     def _below(self, domains: SpreadDomains, members: dict[int, list[int]], average: float) -> BoolArray:
         """Eligible nodes of domains with fewer pods than the average, bool[node]."""

@@ -19,6 +19,7 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from restow.cluster.closed_nodes import is_virtual, leaving_nodes, leaving_taint, virtual_nodes
 from restow.cluster.interning import BoolArray, IntArray
@@ -100,20 +101,25 @@ class Vetoes:
     closed: ClosedNodes
     #: Whether a pod cannot come back to its node, even if a strategy accepts it.
     never_returns: Callable[[int], bool]
+    #: Whether some of them end by themselves, after some time.
+    expire: bool
 
     @staticmethod
     def of(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Vetoes:
         """What these settings count, at a time (nanoseconds since the epoch)."""
+        if not _has_machines(cluster.pods):
+            settings = structs.replace(settings, kube_virt=False)
         return Vetoes(
             _veto_checks(settings, cluster, now),
             ClosedNodes.of(cluster.nodes, settings),
             partial(is_launcher, cluster.pods) if settings.kube_virt else _never,
+            _expire(settings, cluster),
         )
 
     @staticmethod
     def none(cluster: ClusterSnapshot) -> Vetoes:
         """Nothing, as for the Descheduler."""
-        return Vetoes((), ClosedNodes.none(cluster.nodes), _never)
+        return Vetoes((), ClosedNodes.none(cluster.nodes), _never, expire=False)
 
 
 def _veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> tuple[Protection, ...]:
@@ -124,6 +130,17 @@ def _veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> 
     checks = (*_annotated(settings, cluster, now), *_migrating(settings, cluster, now))
     living = (replace(check, fails=_of_living(cluster.pods, check.fails)) for check in checks)
     return tuple(check for check in living if check.fails.values.any())
+
+
+def _has_machines(pods: Pods) -> bool:
+    """Whether a pod may run a virtual machine."""
+    return any(map(_has_role, pods.tables.labels)) or any(each.eviction_in_progress for each in pods.tables.vetoes)
+
+
+def _expire(settings: VetoSettings, cluster: ClusterSnapshot) -> bool:
+    """Whether a pod must not be disrupted for some time, or its machine may rest after a migration."""
+    limited = settings.karpenter and any(0 < each.do_not_disrupt < ALWAYS for each in cluster.pods.tables.vetoes)
+    return limited or settings.kube_virt
 
 
 def _of_living(pods: Pods, fails: PodColumn[np.bool_]) -> PodColumn[np.bool_]:

@@ -7,16 +7,16 @@ whether the replacement may change places with another one of the plan.
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
-from restow.cluster.budgets import covered_pods, is_of_machine
+from restow.cluster.budgets import CoveringBudgets, is_of_machine
 from restow.cluster.owners import OwnerCounts, owner_of, pods_of_workloads, workload_of
-from restow.cluster.pod_classes import Aspect, ClassKeys, LabelGroups, values_of
+from restow.cluster.pod_classes import Aspect, ClassKeys, values_of
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, Pods
 from restow.cluster.snapshot import ClusterSnapshot
@@ -24,7 +24,7 @@ from restow.descheduling.arbiter import Eviction, Searches
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.framework import Reason
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.placement import GIVEN_UP, LATER
+from restow.descheduling.placement import GIVEN_UP
 from restow.descheduling.plan import Fenced, Utilisation
 from restow.descheduling.registry import strategies
 from restow.executing.surroundings import ExecutionSettings
@@ -32,6 +32,7 @@ from restow.executing.task import Task
 from restow.policies.codes import Placement, RefusalCode, ReplacementMode, Stage, SteeringMode
 from restow.policies.policy import Policy, share_of
 from restow.proving.planning import decided, fenced, named_move, placement_of, utilisation
+from restow.proving.planning_cache import PlanningCache
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.usage.measured import container_usage, pod_metrics
 from restow.workloads.groups import Groups
@@ -87,11 +88,12 @@ class _Tasks:
     def __init__(self, cycle: Cycle, policy: Policy) -> None:
         self._cluster = cluster = cycle.state.cluster
         self._share = policy.restow.per_workload
-        self._sizes = _Sizes(cluster)
-        self._budgets = _budgets(cluster, cycle.labels, cycle.record.evictions)
+        self._sizes = _Sizes(cluster, cycle.record.evictions)
+        covering = cycle.covering or CoveringBudgets(cluster, cycle.labels)
+        self._budgets = _budgets(cluster, covering, cycle.record.evictions)
         self._replacement_policies = ReplacementPolicies(cluster)
         self._interchange = Interchange(cluster, policy)
-        self._groups = Groups(cluster, ExecutionSettings.of(policy.restow).group_kinds)
+        self._groups = cycle.groups or Groups(cluster, ExecutionSettings.of(policy.restow).group_kinds)
 
     def task(self, number: int, eviction: Eviction) -> Task:
         pod, pods = eviction.pod, self._cluster.pods
@@ -125,10 +127,13 @@ class _Tasks:
 
 
 class _Sizes:
-    """How many pods each owner has, without those that have ended."""
+    """How many pods each owner of the pods that move has, without those that have ended."""
 
-    def __init__(self, cluster: ClusterSnapshot) -> None:
-        self._counts = OwnerCounts(cluster.pods, cluster.pods.read() & ~cluster.pods.terminal)
+    def __init__(self, cluster: ClusterSnapshot, evictions: Sequence[Eviction]) -> None:
+        pods, tables = cluster.pods, cluster.pods.tables
+        owners = {each.uid for eviction in evictions for each in tables.owners[pods.owners[eviction.pod]]}
+        among = np.array([not owners.isdisjoint([each.uid for each in named]) for named in tables.owners], dtype=bool)
+        self._counts = OwnerCounts(pods, pods.read() & ~pods.terminal & among[pods.owners])
 
     def of(self, pod: int) -> int:
         return int(self._counts.of_pod(pod).max(initial=0)) or 1
@@ -150,18 +155,19 @@ def _is_independent(pods: Pods, pod: int) -> bool:
     return not terms and all(each.when_unsatisfiable == _ONLY_SCORES for each in spread)
 
 
-def _budgets(cluster: ClusterSnapshot, labels: LabelGroups, evictions: Sequence[Eviction]) -> dict[int, frozenset[str]]:
+def _budgets(
+    cluster: ClusterSnapshot, covering: CoveringBudgets, evictions: Sequence[Eviction]
+) -> dict[int, frozenset[str]]:
     """The budgets over each pod that moves and has any; those of virtual machines only if they do not migrate."""
-    found: defaultdict[int, list[str]] = defaultdict(list)
-    is_evicted = np.zeros(len(cluster.pods), dtype=bool)
-    is_evicted[[each.pod for each in evictions]] = True
-    migrated = {each.pod for each in evictions if each.landing.mode is ReplacementMode.MIGRATE}
-    for key, budget in cluster.kind("PodDisruptionBudget").items():
-        covered = covered_pods(budget, cluster, labels)
-        for pod in covered[is_evicted[covered]].tolist():
-            if pod not in migrated or not is_of_machine(budget):
-                found[pod].append("/".join(key))
-    return {pod: frozenset(names) for pod, names in found.items()}
+    budgets = list(cluster.kind("PodDisruptionBudget").items())
+    found: dict[int, frozenset[str]] = {}
+    for each in evictions:
+        migrates = each.landing.mode is ReplacementMode.MIGRATE
+        over = [budgets[position] for position in covering.of(each.pod)]
+        names = frozenset("/".join(key) for key, budget in over if not (migrates and is_of_machine(budget)))
+        if names:
+            found[each.pod] = names
+    return found
 
 
 @dataclass(slots=True, frozen=True)
@@ -192,7 +198,7 @@ class Before:
     given_up: Collection[str] = ()
     #: Workloads (uids) that are left alone, and why.
     resting: Mapping[str, str] = field(default_factory=dict)
-    #: The only pods (uids) that may be moved; None: all.
+    #: The only pods (uids) that a proven plan may move; None: all.
     may_move: Collection[str] | None = None
     #: What strategies searched for in the plan before, in this cycle or an earlier one.
     searches: Searches = field(default_factory=dict)
@@ -212,33 +218,44 @@ class CycleDecision:
 
 
 def decide(
-    cluster: ClusterSnapshot, rules: CycleRules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
+    cluster: ClusterSnapshot,
+    rules: CycleRules,
+    before: Before,
+    now: int,
+    *,
+    steering: SteeringMode = SteeringMode.NONE,
+    cache: PlanningCache | None = None,
 ) -> CycleDecision:
     """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers and the policy wants.
 
+    ``cache`` is what earlier decisions about that cluster have left, None: nothing; the plan is taken back there.
     InputError for what a policy names and is not there.
     """
     began, policy = time.perf_counter(), rules.policy
-    excluded = _excluded(cluster, before)
-    cycle = decided(
-        cluster,
-        policy,
-        rules.placement,
-        now,
-        rules.profiles,
-        steering=steering,
-        prior_evictions=before.prior_evictions,
-        excluded=excluded,
-        searches=before.searches,
-    )
-    tasks = tasks_of(cycle, policy)
-    return CycleDecision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
+    try:
+        cycle = decided(
+            cluster,
+            policy,
+            rules.placement,
+            now,
+            rules.profiles,
+            steering=steering,
+            prior_evictions=before.prior_evictions,
+            excluded=_excluded(cluster, before),
+            may_move=before.may_move,
+            searches=before.searches,
+            cache=cache,
+        )
+        tasks = tasks_of(cycle, policy)
+        return CycleDecision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
+    finally:
+        if cache is not None:
+            cache.take_back_plan()
 
 
 def _excluded(cluster: ClusterSnapshot, before: Before) -> dict[str, Reason]:
     """Why pods (uids) stay, even if a strategy suggests them."""
-    left = () if before.may_move is None else (uid for uid in cluster.pods.uids if uid not in before.may_move)
-    excluded: dict[str, Reason] = {**dict.fromkeys(left, LATER), **dict.fromkeys(before.given_up, GIVEN_UP)}
+    excluded: dict[str, Reason] = dict.fromkeys(before.given_up, GIVEN_UP)
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):
             excluded[cluster.pods.uids[pod]] = (Stage.PLACEMENT, RefusalCode.BACK_OFF, before.resting[workload])

@@ -41,7 +41,7 @@ from restow.policies.codes import OutcomeCode, RefusalCode, Stage
 #: What a move takes at least (seconds), from the request to the landing.
 _A_MOVE: Final = 0.2
 #: How many pods a repaired plan may move at least: so many proofs take less time than everything else of a plan.
-_FEWEST: Final = 16
+_FEWEST: Final = 4
 ANEW: Final = "the rest is planned again"
 #: How long the watches get to show what was just evicted (seconds), before the rest is planned.
 SEEN: Final = 10.0

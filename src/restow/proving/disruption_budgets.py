@@ -73,10 +73,19 @@ class DisruptionBudgets:
     _used: Counter[int] = field(default_factory=Counter)
 
     @staticmethod
-    def of(cluster: ClusterSnapshot, labels: LabelGroups, settings: RestowSettings = _EVICTING) -> DisruptionBudgets:
-        """The budgets of a cluster before any eviction is counted, by the settings of the policy."""
+    def of(
+        cluster: ClusterSnapshot,
+        labels: LabelGroups,
+        settings: RestowSettings = _EVICTING,
+        covering: CoveringBudgets | None = None,
+    ) -> DisruptionBudgets:
+        """The budgets of a cluster before any eviction is counted, by the settings of the policy.
+
+        ``covering`` is what is known of them already, None: nothing.
+        """
         budgets = list(cluster.kind(_KIND).items())
-        return DisruptionBudgets(budgets, CoveringBudgets(cluster, labels), cluster, JobFailures.of(cluster), settings)
+        covering = covering or CoveringBudgets(cluster, labels)
+        return DisruptionBudgets(budgets, covering, cluster, JobFailures.of(cluster), settings)
 
     @staticmethod
     def none(cluster: ClusterSnapshot) -> DisruptionBudgets:

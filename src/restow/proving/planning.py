@@ -9,7 +9,7 @@ can be made in it anyway.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -56,6 +56,7 @@ from restow.policies.codes import Certainty, Placement, ReplacementMode, Steerin
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR, Plugins
 from restow.proving.landings import some
+from restow.proving.planning_cache import PlanningCache
 from restow.proving.search import prove_cycle, without_node_fit
 from restow.scheduling.configuration.profiles import SchedulerProfile
 
@@ -133,8 +134,7 @@ def idle_strategies(policy: Policy, plugins: Plugins) -> tuple[Remark, ...]:
 def utilisation(state: ClusterState) -> Utilisation:
     """How a state is loaded now, and how it was before anything moved."""
     nodes = state.cluster.nodes
-    before = ClusterState(state.cluster, by_status=state.by_status)
-    return Utilisation(before=_loads(nodes, before.requested), after=_loads(nodes, state.requested))
+    return Utilisation(before=_loads(nodes, state.requested_at_first()), after=_loads(nodes, state.requested))
 
 
 def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
@@ -296,7 +296,9 @@ def decided(
     steering: SteeringMode = SteeringMode.NONE,
     prior_evictions: Iterable[PriorEviction] = (),
     excluded: Mapping[str, Reason] = MappingProxyType({}),
+    may_move: Collection[str] | None = None,
     searches: Searches = MappingProxyType({}),
+    cache: PlanningCache | None = None,
 ) -> Cycle:
     """Decide one cycle with a placement and all registered strategies. Errors are those of ``run_cycle``.
 
@@ -313,7 +315,9 @@ def decided(
             steering=steering,
             prior_evictions=prior_evictions,
             excluded=excluded,
+            may_move=may_move,
             searches=searches,
+            cache=cache,
         )
     return run_cycle(cluster, policy, strategies(), now, prior_evictions=prior_evictions, excluded=excluded)
 

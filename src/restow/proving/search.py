@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from msgspec import structs
 
@@ -24,22 +25,21 @@ from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion, Searches
+from restow.descheduling.aside import Aside
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.framework import Reason, Strategy
 from restow.descheduling.limits import Limits, PriorEviction
-from restow.descheduling.placement import LATER, excluded_pods
+from restow.descheduling.placement import excluded_pods
 from restow.descheduling.plan import FENCE_EFFECTS, GoalResult
 from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.proving.disruption_budgets import DisruptionBudgets
 from restow.proving.landings import circular
+from restow.proving.planning_cache import PlanningCache
 from restow.proving.proof import MoveCycle, Prover
 from restow.proving.steering import FOR_STEERING, fenced_nodes
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.missing_data import MissingData
-from restow.scheduling.loop.schedulers import Schedulers
 from restow.workloads.replacements import Replacements
 
 #: How often the plan starts over before forbidden moves stay forbidden in all passes; random clusters need three at most.
@@ -89,18 +89,21 @@ def prove_cycle(
     steering: SteeringMode = SteeringMode.NONE,
     prior_evictions: Iterable[PriorEviction] = (),
     excluded: Mapping[str, Reason] = MappingProxyType({}),
+    may_move: Collection[str] | None = None,
     searches: Searches = MappingProxyType({}),
+    cache: PlanningCache | None = None,
 ) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch), each move proven.
 
     ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets;
-    ``prior_evictions``, ``excluded`` and errors as for ``run_cycle``. ``searches`` are those of the plan before, where
-    strategies go on (``Record.searches``).
+    ``prior_evictions``, ``excluded`` and errors as for ``run_cycle``. ``may_move`` are the only pods (uids) that this plan
+    decides about, None: all. ``searches`` are those of the plan before, where
+    strategies go on (``Record.searches``). ``cache`` is what earlier plans on that cluster have left, None: nothing.
     """
-    state = ClusterState(cluster)
+    cache = cache or PlanningCache.of(ClusterState(cluster), profiles)
     policy = without_node_fit(policy)
     runner_of = partial(
-        StrategyRunner.of,
+        _runner_on,
         policy=policy,
         strategies=strategies,
         now=now,
@@ -108,17 +111,24 @@ def prove_cycle(
         steering=steering,
         searches=searches,
     )
-    runner = runner_of(state)
+    runner = runner_of(cache)
     chosen = fenced_nodes(runner, policy.restow.fence_share) if steering in FENCE_EFFECTS else None
     fence = None
     if chosen is not None and len(chosen.nodes):
         fence = Fence(chosen.nodes, FENCE_EFFECTS[steering])
-        state = ClusterState(replace(state.cluster, nodes=state.cluster.nodes.fenced(*fence)))
-        runner = runner_of(state)
-    cycle = _Proof(runner, Replacements(state, now), profiles, prior_evictions, excluded).cycle()
+        cache = PlanningCache.of(ClusterState(replace(cluster, nodes=cluster.nodes.fenced(*fence))), profiles)
+        runner = runner_of(cache)
+    aside = Aside.but(cache.state.cluster, may_move)
+    replacements = Replacements(cache.state, now, cache.next_pods())
+    cycle = _Proof(runner, cache, replacements, prior_evictions, excluded=excluded, aside=aside).cycle()
     shortage = None if chosen is None else chosen.shortage()
     record = cycle.record if shortage is None else _with_shortage(cycle.record, shortage)
     return replace(cycle, record=record, fence=fence)
+
+
+def _runner_on(cache: PlanningCache, policy: Policy, **asked: Any) -> StrategyRunner:
+    groups = None if policy.restow.groups == "alone" else cache.groups(policy.restow.group_label)
+    return StrategyRunner.of(cache.state, policy, labels=cache.labels, groups=groups, kept=cache.kept, **asked)
 
 
 def _with_shortage(record: Record, shortage: str) -> Record:
@@ -148,29 +158,31 @@ class _Proof:
     def __init__(
         self,
         runner: StrategyRunner,
+        cache: PlanningCache,
         replacements: Replacements,
-        profiles: Iterable[SchedulerProfile],
         prior_evictions: Iterable[PriorEviction],
+        *,
         excluded: Mapping[str, Reason],
+        aside: Aside,
     ) -> None:
         self._runner = runner
         self._state = state = runner.state
         self._replacements = replacements
-        self._schedulers = Schedulers(Context.of(state), profiles)
-        self._missing_data = MissingData(state.cluster)
+        self._schedulers = cache.schedulers()
+        self._missing_data = cache.missing_data()
         self._excluded = excluded_pods(state.cluster, excluded)
-        #: Those that wait for a later plan.
-        self._aside = frozenset(pod for pod, reason in self._excluded.items() if reason is LATER)
+        self._aside = aside
         #: How many replacements the search has scheduled.
         self._proofs = 0
         #: Limits and budgets of the whole plan, unused.
-        budgets = DisruptionBudgets.of(state.cluster, runner.labels, runner.policy.restow)
+        self._covering = cache.covering()
+        budgets = DisruptionBudgets.of(state.cluster, runner.labels, runner.policy.restow, self._covering)
         self._allowance = _Allowance(runner.limits(prior_evictions), budgets)
 
     def cycle(self) -> Cycle:
         """The plan, and the state it leaves."""
         record = self._with_obstacles_beyond_limits(self._found())
-        return self._runner.cycle(record, self._missing_data.missed)
+        return replace(self._runner.cycle(record, self._missing_data.missed), covering=self._covering)
 
     def _with_obstacles_beyond_limits(self, record: Record) -> Record:
         """The record with what else stands in the way of moves that limits refuse, on the state that the plan leaves.

@@ -56,12 +56,12 @@ _OF_THE_OLD_POD = Flag.TERMINATING
 class Replacements:
     """The replacements of one state's pods."""
 
-    def __init__(self, state: ClusterState, now: int) -> None:
-        """``now`` is when replacements are created (nanoseconds since the epoch)."""
+    def __init__(self, state: ClusterState, now: int, next_pods: NextPods | None = None) -> None:
+        """``now`` is when replacements are created (nanoseconds since the epoch), ``next_pods`` what is known of controllers."""
         self._state = state
         self._pods = state.cluster.pods
         self._now = now
-        self._next_pods = NextPods(state.cluster)
+        self._next_pods = NextPods(state.cluster) if next_pods is None else next_pods
         self._known: dict[int, NextPod] = {}
 
     @cached_property

@@ -94,9 +94,9 @@ def transfer(view: View, task: Transfer) -> Suggestions:
     for node in task.sources:
         if not has_room(task):
             return
-        if task.why(node) is None:
+        if task.why(node) is None or not view.has_due(node):
             continue
-        pods = view.state.pods_on(node)
+        pods = view.due(view.state.pods_on(node))
         pods = view.removable(pods[task.movable.of(pods) & accepts[view.pods.tolerations[pods]]])
         if (yield from _relieve(view, task, node, low_to_high(view.pods, pods))):
             return

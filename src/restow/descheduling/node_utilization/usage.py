@@ -8,7 +8,7 @@ Source: Descheduler 0.36, plugins/nodeutilization and its usage clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.nodes import Nodes
+from restow.cluster.nodes import NodePart, Nodes
 from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
 from restow.cluster.usage_samples import UsageChange
@@ -61,6 +61,21 @@ def capacities(nodes: Nodes, chosen: Iterable[int]) -> dict[int, Amounts]:
     }
 
 
+class Capacities:
+    """What the nodes of a state can hold, found again when that has changed."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._nodes = state.cluster.nodes
+        self._known: dict[int, Amounts] = {}
+        self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._known.clear)
+
+    def of(self, chosen: Collection[int]) -> Mapping[int, Amounts]:
+        """Those of some nodes, by index; not to be changed."""
+        if not self._known.keys() >= set(chosen):
+            self._known |= capacities(self._nodes, chosen)
+        return self._known if len(chosen) == len(self._known) else {node: self._known[node] for node in chosen}
+
+
 def _capacity(resources: Sequence[tuple[str, int]], listed: Sequence[bool], amounts: Sequence[int]) -> Amounts:
     """What one node can hold of the resources that it lists, each with its step."""
     held = zip(resources, listed, amounts, strict=True)
@@ -76,8 +91,9 @@ def percentages(usage: Amounts, capacity: Amounts) -> Percentages:
 
 def percentage(resource: str, used: int, capacity: Amounts) -> float:
     """Usage of one resource in percent of capacity; 0 if that is empty, or if the node does not have the resource."""
-    total = steps(resource, capacity.get(resource, 0))
-    return steps(resource, used) / total * 100 if total > 0 else 0.0
+    size = step(resource)
+    total = -(-capacity.get(resource, 0) // size)
+    return -(-used // size) / total * 100 if total > 0 else 0.0
 
 
 def ceilings(capacity: Amounts, thresholds: Mapping[str, float], names: Iterable[str]) -> Amounts:

@@ -36,9 +36,11 @@ from restow.descheduling.node_utilization.thresholds import (
 )
 from restow.descheduling.node_utilization.usage import (
     METRIC_RESOURCE,
+    Capacities,
     Percentages,
     Usage,
     percentage,
+    percentages,
     requested,
 )
 from restow.documents.findings import Issue
@@ -241,6 +243,8 @@ def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
 
 def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions:
     """Suggest pods of nodes that are overused by this usage, which is lowered as they leave."""
+    if view.is_partial and not args.use_deviation_thresholds and not _is_due(view, args, usage):
+        return
     survey = Survey.of(view, usage)
     low, high = limits(args, survey.loads.values())
     under, over = _classified(survey, low, high)
@@ -267,6 +271,13 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
         limit=_limit(args, usage),
     )
     yield from transfer(view, task)
+
+
+def _is_due(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> bool:
+    """Whether a node with pods that are due is overused."""
+    among = {node: usage.by_node[node] for node in view.due_nodes().tolist() if node in usage.by_node}
+    held = view.once(Capacities).of(among)
+    return any(is_above(percentages(used, held[node]), args.target_thresholds) for node, used in among.items())
 
 
 def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeClass]:

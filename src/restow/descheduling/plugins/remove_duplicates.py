@@ -20,7 +20,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
 from restow.cluster.pod_columns import PodColumn
-from restow.cluster.pods import Pods
+from restow.cluster.state import ClusterState
 from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_fit import OpenNodes
 from restow.kube.objects import OwnerReference
@@ -175,32 +175,40 @@ def _has_as_many(view: View, replicas: IntArray, pod: int, source: int, nodes: I
 
 
 def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
-    """Pods with owners, none of an excluded kind, in order of nodes and pods."""
-    pods = view.pods
-    excluded = set(args.exclude_owner_kinds)
-    counts = [
-        bool(owners) and not (excluded and any(each.kind in excluded for each in owners))
-        for owners in pods.tables.owners
-    ]
-    chosen = view.pods.where(view.running_pods(args.namespaces, None) & np.array(counts, dtype=bool)[pods.owners])
+    """Pods with owners, none of an excluded kind, that decide about pods that are due, in order of nodes and pods."""
+    excluded, families = set(args.exclude_owner_kinds), view.once(_Families)
+    running, of_pod = view.running_pods(args.namespaces, None), families.of_pod.values
+    if view.is_partial:
+        running &= np.isin(of_pod, families.related(of_pod[view.due(np.flatnonzero(running))].tolist()))
+    chosen = view.pods.where(running)
+    owned, of_owned = np.unique(view.pods.owners[chosen], return_inverse=True)
+    named = map(view.pods.tables.owners.__getitem__, owned.tolist())
+    counts = [bool(owners) and excluded.isdisjoint([each.kind for each in owners]) for owners in named]
+    chosen = chosen[np.array(counts, dtype=bool)[of_owned]]
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
-    families = view.once(_Families)
-    family = families.of_pod.values[chosen]
-    return Replicas(chosen, family, families.owners, np.array(families.signatures, dtype=np.int64))
+    return Replicas(chosen, of_pod[chosen], families.owners, np.array(families.signatures, dtype=np.int64))
 
 
 class _Families:
     """The families of all pods, also of those that come later."""
 
-    def __init__(self, pods: Pods) -> None:
-        self._pods = pods
+    def __init__(self, state: ClusterState) -> None:
+        self._pods = pods = state.cluster.pods
         self._numbers: dict[tuple[int, ...], int] = {}
         self._interner: Interner[tuple[str, ...]] = Interner()
         #: By family.
         self.owners: list[tuple[OwnerKey, ...]] = []
         self.signatures: list[int] = []
+        self._of_owner: defaultdict[OwnerKey, list[int]] = defaultdict(list)
+        self._of_signature: defaultdict[int, list[int]] = defaultdict(list)
         #: The family of each pod.
         self.of_pod = PodColumn(pods, self._find)
+
+    def related(self, families: Iterable[int]) -> list[int]:
+        """The families that decide about some: of the same owners, and those whose pods may be first on a node instead."""
+        owners = {owner for family in set(families) for owner in self.owners[family]}
+        signatures = {self.signatures[family] for owner in owners for family in self._of_owner[owner]}
+        return [family for signature in signatures for family in self._of_signature[signature]]
 
     def _find(self, rows: IntArray) -> IdArray:
         family, table = combine(self._pods.namespace[rows], self._pods.owners[rows], self._pods.images[rows])
@@ -214,6 +222,9 @@ class _Families:
             named, signature = _family(tables.namespaces[namespace], tables.owners[references], tables.images[images])
             self.owners.append(named)
             self.signatures.append(self._interner.id(signature))
+            self._of_signature[self.signatures[-1]].append(known)
+            for owner in named:
+                self._of_owner[owner].append(known)
         return known
 
 
@@ -238,7 +249,9 @@ def _admitted(view: View, replicas: Replicas) -> Replicas:
     spot = _spots(view, replicas)
     crowded = np.bincount(spot)[spot] > 1 if len(spot) else np.zeros(0, dtype=bool)
     owners = {owner for family in np.unique(replicas.family[crowded]).tolist() for owner in replicas.owners[family]}
-    related = np.array([not owners.isdisjoint(each) for each in replicas.owners], dtype=bool)[replicas.family]
+    families, of_pod = np.unique(replicas.family, return_inverse=True)
+    shared = [not owners.isdisjoint(replicas.owners[family]) for family in families.tolist()]
+    related = np.array(shared, dtype=bool)[of_pod]
     alone = replicas.pods[related & ~crowded]
     admitted = np.zeros(len(view.pods), dtype=bool)
     admitted[view.admissible(replicas.pods[crowded])] = True

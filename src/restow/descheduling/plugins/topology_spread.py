@@ -85,11 +85,17 @@ def suggest(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -
 def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> dict[int, Suggestion]:
     """Every pod that some constraint wants to move, with the reason and the nodes it should move to."""
     chosen = view.pods.where(view.running_pods(args.namespaces, args.label_selector))
+    due = view.due(chosen)
+    if len(due) < len(chosen):
+        # A constraint counts pods of its own namespace only.
+        chosen = chosen[np.isin(view.pods.namespace[chosen], view.pods.namespace[due])]
     chosen = chosen[view.evictable(chosen)]
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
     balancer = Balancer(view, chosen, must_fit=args.topology_balance_node_fit is not False)
     found: dict[int, Suggestion] = {}
     for constraint in spread_constraints(view.pods, chosen, args.constraints):
+        if not len(view.due(balancer.matching(constraint))):
+            continue
         for suggestion in balancer.leaving(constraint):
             found.setdefault(suggestion.pod, suggestion)
     return found

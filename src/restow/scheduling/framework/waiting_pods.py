@@ -86,6 +86,7 @@ class Nominations:
         self, state: ClusterState, schedulers: frozenset[str], ignores_gates: frozenset[str] = frozenset()
     ) -> None:
         self._state = state
+        self._schedulers, self._ignores_gates = schedulers, ignores_gates
         self._pods = state.cluster.pods
         self._node: dict[int, int] = {}
         #: The names of the nodes of those that are nominated for one that is not there any more.
@@ -98,13 +99,20 @@ class Nominations:
         #: The nodes that positions are of.
         self._names = state.cluster.nodes.names
         state.cluster.nodes.follow(NodePart.POSITION, self._renumber)
-        nominated = state.cluster.pods.nominated
-        if np.any(nominated >= 0):
-            queue = waiting_pods(state, schedulers, ignores_gates)
-            gated = queue.gated if holds(GATED_NOMINATIONS, state.cluster) else ()
-            for pod in (*queue.pods, *gated):
-                if nominated[pod] >= 0:
-                    self._add(pod, int(nominated[pod]))
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Keep nodes for those pods only whose status says so."""
+        for pod in (*self._node, *self._away):
+            self.drop(pod)
+        nominated = self._pods.nominated
+        if not np.any(nominated >= 0):
+            return
+        queue = waiting_pods(self._state, self._schedulers, self._ignores_gates)
+        gated = queue.gated if holds(GATED_NOMINATIONS, self._state.cluster) else ()
+        for pod in (*queue.pods, *gated):
+            if nominated[pod] >= 0:
+                self._add(pod, int(nominated[pod]))
 
     def __bool__(self) -> bool:
         return bool(self._node)

@@ -16,9 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.journal import NodeChange
 from restow.cluster.state import ClusterState
-from restow.scheduling.framework.context import Follower
 from restow.scheduling.numa.admission import Admission, FreeAmounts, admission, spans_memory
 from restow.scheduling.numa.amounts import Amounts, added, within, without
 from restow.scheduling.numa.needs import Part, parts_of, total_of
@@ -80,7 +78,8 @@ class Alignment:
         self._parts: dict[tuple[int, _Kind], tuple[Part, ...]] = {}
         #: What is known of nodes as they are, by ``Pods.resources``.
         self._answers: defaultdict[int, dict[int, Answer]] = defaultdict(dict)
-        self._follow = Follower(state, self._forget)
+        #: How many changes of nodes are known; a plan uses no row again.
+        self._read = len(state.changes)
         #: The pods that were on a node when its topology was read.
         self._at_first: dict[int, frozenset[int]] = {}
 
@@ -112,14 +111,17 @@ class Alignment:
         if int(self._state.node[pod]) == node:
             # Without it there, the node is another one.
             return self._asked(pod, node)
-        self._follow.catch_up()
+        self._forget_changed()
         known, resources = self._answers[node], int(self._pods.resources[pod])
         if resources not in known:
             known[resources] = self._asked(pod, node)
         return known[resources]
 
-    def _forget(self, change: NodeChange) -> None:
-        self._answers.pop(change.node, None)
+    def _forget_changed(self) -> None:
+        changes = self._state.changes
+        for change in changes[self._read :]:
+            self._answers.pop(change.node, None)
+        self._read = len(changes)
 
     def _asked(self, pod: int, node: int) -> Answer:
         topology = self._topologies.get(node)

@@ -1,0 +1,49 @@
+"""The pods that a plan says nothing of, because it decides about some pods only.
+
+A repaired plan moves a few pods of an earlier one. All others stay, whatever strategies say of them, so strategies need not
+look at them: they ask what is *due* (``View.due``). That finds the same moves as asking about all of them, and refusing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.snapshot import ClusterSnapshot
+
+
+@dataclass(slots=True, frozen=True)
+class Aside:
+    """The pods that a plan says nothing of, since another one decides about them; False where there are none."""
+
+    #: bool[pod] of the pods that were there before the plan; no replacement is aside.
+    _is_aside: BoolArray
+    _others: IntArray
+
+    def __bool__(self) -> bool:
+        return len(self._is_aside) > 0
+
+    def of(self, pods: IntArray) -> BoolArray:
+        """Which of some pods are aside, bool[len(pods)]."""
+        found = pods < len(self._is_aside)
+        found[found] = self._is_aside[pods[found]]
+        return found
+
+    def others(self, count: int) -> IntArray:
+        """Those of the first pods that are not aside, where some are."""
+        return np.append(self._others, np.arange(len(self._is_aside), count))
+
+    @staticmethod
+    def but(cluster: ClusterSnapshot, uids: Collection[str] | None) -> Aside:
+        """All pods of a cluster except these; None: no pod."""
+        if uids is None:
+            return NONE_ASIDE
+        is_aside = np.array([uid not in uids for uid in cluster.pods.uids[: cluster.pods.used]], dtype=bool)
+        return Aside(is_aside, np.flatnonzero(~is_aside))
+
+
+NONE_ASIDE: Final = Aside(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))
