@@ -11,12 +11,14 @@ from builders import a_node, a_pdb, a_pod
 from descheduling.harness import a_policy
 from restow.cluster.pod_values import PodVetoes
 from restow.descheduling.registry import plugins
+from restow.executing.deciding import decide
 from restow.executing.surged_workloads import ANNOTATION
 from restow.kube.manifests import manifest_of
 from restow.kube.objects import OwnerReference
 from restow.kube.timestamps import SECOND
 from restow.policies.codes import Placement
 from restow.policies.load import load_policy
+from restow.simulating import descheduler
 from restow.simulating.api_server.changes import with_metadata
 from restow.simulating.api_server.eviction import CREATED, TOO_MANY_REQUESTS
 from restow.simulating.descheduler import DeschedulerActor, DeschedulerSettings, ExecutionView
@@ -63,6 +65,24 @@ def test_duplicates_are_spread_and_then_it_is_quiet(placement):
     assert [move.is_made for move in actor.moves] == [True] * 4
     scene.run(4 * 3600)
     assert (len(actor.moves), actor.cycles) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "args", "later"),
+    [("RemoveDuplicates", {}, 0), ("PodLifeTime", {"maxPodLifeTimeSeconds": 10**9}, 4)],
+    ids=["by place", "by time"],
+)
+def test_where_nothing_has_changed_it_decides_again_only_if_time_matters(monkeypatch, strategy, args, later):
+    scene = crowded()
+    actor = a_descheduler(scene, Placement.PROVE, strategy, args)
+    scene.run(2 * 3600)
+    decided = []
+    monkeypatch.setattr(descheduler, "decide", lambda *asked, **more: decided.append(asked) or decide(*asked, **more))
+    scene.run(4 * 3600)
+    assert (len(decided), actor.cycles) == (later, 7)
+    scene.store.load(manifest_of(a_node("n4", cpu="4", memory="8Gi")))
+    scene.run(3600)
+    assert len(decided) == later + 1
 
 
 def test_proven_moves_are_made_one_after_the_other():

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.descheduler import VirtualTask
+from restow.simulating.virtual_tasks import VirtualTask
 from restow.simulating.virtual_time import VirtualClock
 
 EPOCH = 1_767_225_600 * SECOND

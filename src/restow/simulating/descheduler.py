@@ -6,19 +6,18 @@ itself carries the plans out, in virtual time, with all of its rules. So moves w
 by side where they may, the rest is planned again where a replacement lands elsewhere, and workloads whose moves come to
 nothing are left alone for a while. Deciding takes no time here.
 
-The executor's waits are entries of the clock. An event loop asks its selector to wait until the next timer is due; the
-selector here does not wait, but ends the loop's run, and the loop continues from an entry of the clock for that time. So
-everything else in the cluster happens in between, in its order, and a run is the same every time.
+The executor's waits are entries of the clock (``simulating.virtual_tasks``).
+
+What a proven plan is made on is kept for the next one, and trails behind the cluster in between. Where nothing has changed since
+a decision to move nothing, and no rule that was asked depends on the time, that decision stands.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
-import selectors
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -41,6 +40,7 @@ from restow.kube.timestamps import SECOND
 from restow.policies.codes import Placement, ReplacementMode
 from restow.policies.policy import Policy
 from restow.proving.planning import policy_as_asked
+from restow.proving.planning_cache import PlanningCache
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.simulating.api_server.eviction import (
     CREATED,
@@ -52,16 +52,14 @@ from restow.simulating.api_server.eviction import (
 )
 from restow.simulating.api_server.indexes import key_of
 from restow.simulating.rolling import SimulatedRollouts
-from restow.simulating.simulated_cluster import time_of
+from restow.simulating.simulated_cluster import TrailingCluster, time_of
 from restow.simulating.surging import SimulatedSurges
 from restow.simulating.virtual_cluster import DELIVERY, VirtualCluster
-from restow.simulating.virtual_time import VirtualClock
+from restow.simulating.virtual_tasks import VirtualTask
 from restow.workloads.controllers import wanted_replicas
 
 #: Seconds between two looks at what is waited for.
 _LOOK: Final = 0.1
-#: Timers are due at whole nanoseconds: a wait that is shorter than one would never end.
-_SHORTEST: Final = 1
 
 
 @dataclass(slots=True, frozen=True)
@@ -123,8 +121,12 @@ class DeschedulerActor:
             },
             chance=simulation.chance.stream("descheduler"),
         )
+        #: The cluster that it plans on, and what plans leave of it in an epoch; None before the first proven plan.
+        self._planned_on: tuple[TrailingCluster, int, PlanningCache | None] | None = None
         #: What strategies searched for in the last plan.
         self._searches: Searches = {}
+        #: The last decision that nothing is to be moved, where time alone changes nothing about it.
+        self._settled: tuple[tuple[int, Mapping[str, str], Searches], CycleDecision] | None = None
         #: The cycle under way.
         self._cycle: VirtualTask | None = None
 
@@ -183,7 +185,26 @@ class DeschedulerActor:
         return more and progress.steps > steps
 
     def _decide(self, before: Before) -> CycleDecision:
-        return decide(self._simulation.view.state.cluster, self._rules, before, self._clock.now)
+        """The decision on the cluster as it is; where nothing has changed since one to move nothing, that one."""
+        view, begins = self._simulation.view, not before.prior_evictions and not before.given_up
+        on = view.revision, before.resting, before.searches
+        if begins and self._settled is not None and self._settled[0] == on:
+            return self._settled[1]
+        cache = self._cache() if self._settings.placement == Placement.PROVE else None
+        cluster = view.state.cluster if cache is None else cache.state.cluster
+        decision = decide(cluster, self._rules, before, self._clock.now, cache=cache)
+        holds = begins and not decision.tasks and not decision.cycle.depends_on_time
+        self._settled = (on, decision) if holds else None
+        return decision
+
+    def _cache(self) -> PlanningCache:
+        """What proven plans are made on, with what earlier ones have left as long as it is of use."""
+        trailing, epoch, cache = self._planned_on or (TrailingCluster(self._store, self._simulation.view), 0, None)
+        seen = trailing.caught_up()
+        if cache is None or epoch != seen.epoch:
+            cache = PlanningCache.of(seen.state, self._settings.profiles)
+        self._planned_on = trailing, seen.epoch, cache
+        return cache
 
     def _ask(self, task: Task) -> EvictionAnswer:
         """Ask for an eviction."""
@@ -309,74 +330,3 @@ def _vetoes(pod: Pod) -> PodVetoes:
         return NO_VETOES
     volumes = msgspec.convert(pod.spec.get("volumes") or (), tuple[Volume, ...])
     return vetoes_of(msgspec.convert(pod.metadata.annotations, PodAnnotations), volumes)
-
-
-class _NoWaiting(selectors.SelectSelector):
-    """Ends the run of a loop that has nothing to do now."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loop: asyncio.AbstractEventLoop | None = None
-        #: Seconds until the loop has something to do again; None if it never has.
-        self.pause: float | None = None
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Nothing: there are no writes to a simulated cluster from outside."""
-        if (timeout is None or timeout > 0) and self.loop is not None:
-            self.pause = timeout
-            self.loop.stop()
-        return []
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """An event loop whose time is that of an clock, in seconds since ``epoch`` (nanoseconds)."""
-
-    def __init__(self, clock: VirtualClock, epoch: int) -> None:
-        self._clock, self._epoch = clock, epoch
-        self._waits = _NoWaiting()
-        super().__init__(self._waits)
-        self._waits.loop = self
-
-    def time(self) -> float:
-        return (self._clock.now - self._epoch) / SECOND
-
-    def run_until_idle(self) -> float | None:
-        """Run what can run now; returns the seconds until more can, None if nothing ever can."""
-        self.run_forever()
-        return self._waits.pause
-
-
-class VirtualTask:
-    """A coroutine that begins now and continues each time the clock reaches a time that it waits for.
-
-    ``epoch`` (nanoseconds) is when the time that it sees began. The clock raises what it raises. One that has not ended
-    must be stopped.
-    """
-
-    def __init__(self, clock: VirtualClock, epoch: int, work: Coroutine[Any, Any, None]) -> None:
-        self._clock = clock
-        self._loop = _Loop(clock, epoch)
-        self._task = self._loop.create_task(work)
-        self._go_on()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended."""
-        return self._task.done()
-
-    def stop(self) -> None:
-        """Stop it now, at any await."""
-        self._task.cancel()
-        while not self.is_over:
-            self._loop.run_until_idle()
-        self._loop.close()
-
-    def _go_on(self) -> None:
-        if self._loop.is_closed():
-            return
-        pause = self._loop.run_until_idle()
-        if self.is_over:
-            self._loop.close()
-            self._task.result()
-        elif pause is not None:
-            self._clock.after(max(math.ceil(pause * SECOND), _SHORTEST), self._go_on)

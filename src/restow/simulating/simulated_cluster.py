@@ -11,6 +11,7 @@ a dump is read; then a row is that with the pod's own values.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import copy
 from functools import lru_cache
 from typing import Any, Final
 
@@ -40,6 +41,12 @@ class PodRows:
         self._builder = PodRowBuilder(state)
         self._known: dict[Hashable, PodRow] = {}
 
+    def on_fork(self, state: ClusterState) -> PodRows:
+        """The same rows for a fork of the state."""
+        rows = PodRows(state)
+        rows._known = dict(self._known)
+        return rows
+
     def of(self, pod: Pod) -> PodRow:
         """The row of a pod."""
         key = _shared(pod)
@@ -48,23 +55,28 @@ class PodRows:
             row = self._known[key] = self._read(pod)
         return row | {"names": pod.metadata.name} | self._own(pod, int(row["flags"]))
 
-    def changed(self, row: PodRow, pod: Pod) -> PodRow:
-        """A row of a pod of which only node and status have changed since, and whether it terminates."""
-        return row | self._own(pod, int(row["flags"]) & ~int(Flag.TERMINATING))
+    def changed(self, row: int, old: Pod, new: Pod) -> PodRow:
+        """What may have changed of the row of a pod of which only node and status have, and whether it terminates."""
+        found = self._placed(new, int(self._pods.flags[row]) & ~int(Flag.TERMINATING))
+        return found if new.status is old.status else found | self._reported(new)
 
     def _own(self, pod: Pod, flags: int) -> PodRow:
         """What no other pod has to have."""
+        named = {"uids": pod.metadata.uid, "created": time_of(pod.metadata.creation_timestamp)}
+        return named | self._placed(pod, flags) | self._reported(pod)
+
+    def _placed(self, pod: Pod, flags: int) -> PodRow:
+        terminating = int(Flag.TERMINATING) if pod.metadata.is_terminating else 0
+        return {"node": self._state.node_called(pod.node), "flags": flags | terminating}
+
+    def _reported(self, pod: Pod) -> PodRow:
         status = pod.status
         return {
-            "uids": pod.metadata.uid,
-            "node": self._state.node_called(pod.node),
             "nominated": self._state.node_called(status.nominated_node_name or ""),
-            "created": time_of(pod.metadata.creation_timestamp),
             "started": time_of(status.start_time),
             "phase": PHASES.get(status.phase, Phase.UNKNOWN),
             "states": self._pods.intern("states", _states(pod)),
             "conditions": self._pods.intern("conditions", status.conditions or ()),
-            "flags": flags | (int(Flag.TERMINATING) if pod.metadata.is_terminating else 0),
         }
 
     def _read(self, pod: Pod) -> PodRow:
@@ -146,10 +158,12 @@ class SimulatedCluster:
         self._longest_past = longest_past
         #: Changes each time what schedulers keep of the state becomes useless.
         self.epoch = 0
+        #: How many changes of objects there were.
+        self.revision = 0
         #: The row of each pod.
         self._row_of: dict[Key, int] = {}
         self._renew()
-        store.subscribe_all(self._on_event)
+        store.subscribe_all(self.on_event)
 
     def _renew(self) -> None:
         """Rebuild the state, without its past."""
@@ -166,6 +180,13 @@ class SimulatedCluster:
         self.state.commit()
         self.epoch += 1
 
+    def fork(self) -> SimulatedCluster:
+        """The same cluster as a state of its own, which nothing keeps up to date."""
+        fork = copy(self)
+        fork.state, fork._row_of = self.state.fork(), dict(self._row_of)  # noqa: SLF001  of the same class
+        fork._rows = self._rows.on_fork(fork.state)  # noqa: SLF001
+        return fork
+
     def row(self, namespace: str, name: str) -> int:
         """The row of a pod, which must be there."""
         return self._row_of[namespace, name]
@@ -176,7 +197,9 @@ class SimulatedCluster:
         found: Pod = self._store.get("Pod", pods.tables.namespaces[pods.namespace[row]], pods.names[row])
         return found
 
-    def _on_event(self, event: ObjectEvent) -> None:
+    def on_event(self, event: ObjectEvent) -> None:
+        """Take in a change of an object, as it is now in the store."""
+        self.revision += 1
         if event.kind == "Pod":
             self._on_pod_event(event)
         elif event.kind == "Node":
@@ -207,7 +230,7 @@ class SimulatedCluster:
         else:
             row = self._row_of[key_of(new)]
             if same_but_for_status(old, new):
-                state.update(row, self._rows.changed(state.cluster.pods.row(row), new))
+                state.update(row, self._rows.changed(row, old, new))
             else:
                 state.update(row, self._rows.of(new))
 
@@ -219,6 +242,32 @@ class SimulatedCluster:
         if event.kind in _KEPT:
             state.dismiss_followers()
             self.epoch += 1
+
+
+class TrailingCluster:
+    """A cluster as a state of its own, brought up to date when it is asked for: what is tried there is seen nowhere else.
+
+    Much that happens in between has come and gone by then, and is never taken in.
+    """
+
+    def __init__(self, store: Store, cluster: SimulatedCluster) -> None:
+        self._store = store
+        self._cluster = cluster.fork()
+        #: The objects that have changed, as the state has them.
+        self._outdated: dict[tuple[str, Key], Any] = {}
+        store.subscribe_all(self._note)
+
+    def caught_up(self) -> SimulatedCluster:
+        """The cluster as it is now."""
+        outdated, self._outdated = self._outdated, {}
+        for (kind, key), old in outdated.items():
+            new = self._store.get(kind, *key)
+            if new is not old:
+                self._cluster.on_event(ObjectEvent(kind, old, new))
+        return self._cluster
+
+    def _note(self, event: ObjectEvent) -> None:
+        self._outdated.setdefault((event.kind, key_of(event.new or event.old)), event.old)
 
 
 def as_read(kind: str, manifest: Manifest) -> Any:
