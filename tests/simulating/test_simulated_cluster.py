@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from builders import a_node, a_pdb
 from restow.cluster.snapshot import ClusterStore
 from restow.kube.manifests import document_of, manifest_of
 from restow.kube.objects import KINDS
-from restow.simulating.simulated_cluster import SimulatedCluster
+from restow.simulating.simulated_cluster import SimulatedCluster, TrailingCluster
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 
@@ -45,6 +46,25 @@ def check(scene, view):
     for kind in ("ReplicaSet", "Deployment", "PodDisruptionBudget", "Namespace"):
         assert dict(state.cluster.kind(kind)) == dict(cluster.kind(kind)) or kind == "PodDisruptionBudget"
         assert state.cluster.kind(kind).keys() == cluster.kind(kind).keys()
+
+
+@pytest.mark.parametrize("longest_past", [500_000, 20], ids=["remembers", "forgets"])
+def test_a_cluster_that_trails_behind_is_what_a_dump_would_give_each_time_it_has_caught_up(longest_past):
+    """A StatefulSet's pod is another one of the same name by then; also where the past is forgotten while it catches up."""
+    scene = Scene(nodes=2)
+    scene.store.apply(a_controller("StatefulSet", "db", 2))
+    scene.settle()
+    trailing = TrailingCluster(scene.store, SimulatedCluster(scene.store, longest_past=longest_past))
+    check(scene, trailing.caught_up())
+    scene.store.apply(a_controller("Deployment", "web", 6))
+    scene.run(60)
+    check(scene, trailing.caught_up())
+    scene.store.delete("Pod", "default", "db-0")
+    scene.store.apply(a_controller("Deployment", "web", 3))
+    scene.store.load(manifest_of(a_node("n0", cpu="4", memory="8Gi")))
+    scene.settle()
+    check(scene, trailing.caught_up())
+    trailing.caught_up().state.validate()
 
 
 def test_a_view_is_what_a_dump_would_give():

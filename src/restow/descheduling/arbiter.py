@@ -33,15 +33,7 @@ from restow.descheduling.framework import (
 )
 from restow.descheduling.groups import MovingGroups
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import (
-    DIGITS,
-    Landing,
-    Obstacle,
-    Placing,
-    PluginRef,
-    certainty_of,
-    joint_probability,
-)
+from restow.descheduling.placement import DIGITS, Landing, Obstacle, Placing, PluginRef, certainty_of, joint_probability
 from restow.descheduling.plan import GoalResult
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage
 

@@ -186,7 +186,8 @@ class DeschedulerActor:
 
     def _decide(self, before: Before) -> CycleDecision:
         """The decision on the cluster as it is; where nothing has changed since one to move nothing, that one."""
-        view, begins = self._simulation.view, not before.prior_evictions and not before.given_up
+        view = self._simulation.view
+        begins = not before.prior_evictions and not before.given_up and before.may_move is None
         on = view.revision, before.resting, before.searches
         if begins and self._settled is not None and self._settled[0] == on:
             return self._settled[1]

@@ -260,10 +260,14 @@ class TrailingCluster:
     def caught_up(self) -> SimulatedCluster:
         """The cluster as it is now."""
         outdated, self._outdated = self._outdated, {}
+        state = self._cluster.state
         for (kind, key), old in outdated.items():
             new = self._store.get(kind, *key)
             if new is not old:
                 self._cluster.on_event(ObjectEvent(kind, old, new))
+            if self._cluster.state is not state:
+                # It was rebuilt, from all objects as they are now.
+                break
         return self._cluster
 
     def _note(self, event: ObjectEvent) -> None:
