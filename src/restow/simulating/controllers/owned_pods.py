@@ -33,16 +33,12 @@ def reference_to(kind: str, controller: Any) -> OwnerReference:
 
 def claim(store: Store, kind: str, controller: Any, selector: Selector, of: str = "Pod") -> list[Any]:
     """The objects of a kind (``of``) that a controller has from now on, those that terminate too."""
-    owned = [each for each in store.owned(controller.metadata.uid, of) if _controls(controller, each)]
+    uid = controller.metadata.uid
+    owned = [each for each in store.owned(uid, of) if (by := each.metadata.controller) is not None and by.uid == uid]
     if controller.metadata.is_terminating:
         return [each for each in owned if selector.matches(each.metadata.labels or {})]
     kept = [each for each in owned if selector.matches(each.metadata.labels or {}) or _release(store, controller, each)]
     return [*kept, *_adopted(store, kind, controller, store.uncontrolled(of, controller.metadata.namespace, selector))]
-
-
-def _controls(controller: Any, each: Any) -> bool:
-    found = each.metadata.controller
-    return found is not None and found.uid == controller.metadata.uid
 
 
 def _release(store: Store, controller: Any, each: Any) -> bool:
