@@ -19,7 +19,7 @@ from msgspec import structs
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
-from restow.descheduling.aside import NONE_ASIDE, Aside
+from restow.descheduling.aside import NONE_ASIDE, PodsAside
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import (
     EarlierSearch,
@@ -133,7 +133,7 @@ class Arbiter:
         limits: Limits,
         placing: Placing,
         groups: MovingGroups | None = None,
-        aside: Aside = NONE_ASIDE,
+        aside: PodsAside = NONE_ASIDE,
     ) -> None:
         """``groups`` move together; None: each pod is moved as it is suggested. Nothing is said of pods that are ``aside``."""
         self._state = state

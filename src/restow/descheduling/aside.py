@@ -17,7 +17,7 @@ from restow.cluster.snapshot import ClusterSnapshot
 
 
 @dataclass(slots=True, frozen=True)
-class Aside:
+class PodsAside:
     """The pods that a plan says nothing of, since another one decides about them; False where there are none."""
 
     #: bool[pod] of the pods that were there before the plan; no replacement is aside.
@@ -38,12 +38,12 @@ class Aside:
         return np.append(self._others, np.arange(len(self._is_aside), count))
 
     @staticmethod
-    def but(cluster: ClusterSnapshot, uids: Collection[str] | None) -> Aside:
+    def but(cluster: ClusterSnapshot, uids: Collection[str] | None) -> PodsAside:
         """All pods of a cluster except these; None: no pod."""
         if uids is None:
             return NONE_ASIDE
         is_aside = np.array([uid not in uids for uid in cluster.pods.uids[: cluster.pods.used]], dtype=bool)
-        return Aside(is_aside, np.flatnonzero(~is_aside))
+        return PodsAside(is_aside, np.flatnonzero(~is_aside))
 
 
-NONE_ASIDE: Final = Aside(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))
+NONE_ASIDE: Final = PodsAside(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))

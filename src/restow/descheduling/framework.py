@@ -32,7 +32,7 @@ from restow.policies.schema import PluginSchema
 
 if TYPE_CHECKING:
     from restow.cluster.pod_classes import LabelGroups
-    from restow.descheduling.aside import Aside
+    from restow.descheduling.aside import PodsAside
     from restow.descheduling.node_fit import NodeFit
     from restow.descheduling.plan import GoalResult
     from restow.descheduling.vetoes import ClosedNodes
@@ -203,7 +203,7 @@ class View:
         closed: ClosedNodes,
         migrates: Callable[[int], bool],
         kept: dict[Any, Any],
-        aside: Aside,
+        aside: PodsAside,
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -269,13 +269,9 @@ class View:
         """Which pods are due, bool[pod]."""
         return ~self._aside.of(np.arange(len(self.pods)))
 
-    def due_nodes(self) -> IntArray:
-        """The nodes that pods are on which are due, in a plan that is partial."""
-        return np.unique(self.state.node[self._aside.others(len(self.pods))])
-
-    def has_due(self, node: int) -> bool:
-        """Whether a pod on a node is due."""
-        return not self._aside or bool((self.due_nodes() == node).any())
+    def due_nodes(self) -> set[int] | None:
+        """The nodes with pods that are due now; None where all are."""
+        return set(self.state.node[self._aside.others(len(self.pods))].tolist()) if self._aside else None
 
     def once(self, make: Callable[[ClusterState], Kept]) -> Kept:
         """What a function makes of the state, made once for a plan and for those after it: it has to follow what changes."""

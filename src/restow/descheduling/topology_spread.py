@@ -70,14 +70,16 @@ def spread_constraints(pods: Pods, chosen: IntArray, actions: Collection[str]) -
     They come by namespace, in the order of the first pods that have them. A constraint whose selector cannot be compiled is
     left out, as upstream does.
     """
-    relevant = [[each for each in listed if each.when_unsatisfiable in actions] for listed in pods.tables.spread]
-    carries = np.array([bool(each) for each in relevant], dtype=bool)
-    chosen = chosen[carries[pods.spread[chosen]]] if len(carries) else chosen[:0]
-    by_labels = np.array([any(each.match_label_keys for each in listed) for listed in relevant], dtype=bool)
+    identifiers, position = np.unique(pods.spread[chosen], return_inverse=True)
+    listed = map(pods.tables.spread.__getitem__, identifiers.tolist())
+    relevant = [[each for each in some if each.when_unsatisfiable in actions] for some in listed]
+    carries = np.array([bool(each) for each in relevant], dtype=bool)[position]
+    chosen, position = chosen[carries], position[carries]
+    by_labels = np.array([any(each.match_label_keys for each in some) for some in relevant], dtype=bool)
+    labels = np.where(by_labels[position], pods.labels[chosen], 0)
     spread = pods.spread[chosen]
-    labels = np.where(by_labels[spread], pods.labels[chosen], 0) if len(chosen) else spread
     row_of, rows = combine(pods.namespace[chosen], spread, labels, pods.rules[chosen], pods.tolerations[chosen])
-    compiled = {each: list(_compiled(relevant[each])) for each in np.unique(spread).tolist()}
+    compiled = {each: list(_compiled(some)) for each, some in zip(identifiers.tolist(), relevant, strict=True)}
     _, first = np.unique(row_of, return_index=True)
     carriers = [_Carrier(*row) for row in rows[np.lexsort((first, rows[:, 0]))].tolist()]
     found = (_constraint(pods, each, *wire) for each in carriers for wire in compiled[each.spread])

@@ -25,7 +25,7 @@ from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion, Searches
-from restow.descheduling.aside import Aside
+from restow.descheduling.aside import PodsAside
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.framework import Reason, Strategy
 from restow.descheduling.limits import Limits, PriorEviction
@@ -118,7 +118,7 @@ def prove_cycle(
         fence = Fence(chosen.nodes, FENCE_EFFECTS[steering])
         cache = PlanningCache.of(ClusterState(replace(cluster, nodes=cluster.nodes.fenced(*fence))), profiles)
         runner = runner_of(cache)
-    aside = Aside.but(cache.state.cluster, may_move)
+    aside = PodsAside.but(cache.state.cluster, may_move)
     replacements = Replacements(cache.state, now, cache.next_pods())
     cycle = _Proof(runner, cache, replacements, prior_evictions, excluded=excluded, aside=aside).cycle()
     shortage = None if chosen is None else chosen.shortage()
@@ -163,7 +163,7 @@ class _Proof:
         prior_evictions: Iterable[PriorEviction],
         *,
         excluded: Mapping[str, Reason],
-        aside: Aside,
+        aside: PodsAside,
     ) -> None:
         self._runner = runner
         self._state = state = runner.state

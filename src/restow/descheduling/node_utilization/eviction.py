@@ -91,15 +91,19 @@ def transfer(view: View, task: Transfer) -> Suggestions:
     exhausted = [name for name, amount in task.room.items() if amount <= 0]
     if exhausted:
         view.note(f"the nodes that could take pods have no {', '.join(exhausted)} left up to their ceilings")
+    due = view.due_nodes()
     for node in task.sources:
+        if due is not None and node not in due:
+            continue
         if not has_room(task):
             return
-        if task.why(node) is None or not view.has_due(node):
+        if task.why(node) is None:
             continue
         pods = view.due(view.state.pods_on(node))
         pods = view.removable(pods[task.movable.of(pods) & accepts[view.pods.tolerations[pods]]])
         if (yield from _relieve(view, task, node, low_to_high(view.pods, pods))):
             return
+        due = view.due_nodes()
 
 
 def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion, Verdict, bool]:

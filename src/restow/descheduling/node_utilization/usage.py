@@ -67,7 +67,11 @@ class Capacities:
     def __init__(self, state: ClusterState) -> None:
         self._nodes = state.cluster.nodes
         self._known: dict[int, Amounts] = {}
-        self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._known.clear)
+        self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._forget)
+
+    def _forget(self) -> None:
+        # Who has asked goes on with what was true then.
+        self._known = {}
 
     def of(self, chosen: Collection[int]) -> Mapping[int, Amounts]:
         """Those of some nodes, by index; not to be changed."""

@@ -8,7 +8,7 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import field, structs
 
@@ -243,7 +243,8 @@ def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
 
 def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions:
     """Suggest pods of nodes that are overused by this usage, which is lowered as they leave."""
-    if view.is_partial and not args.use_deviation_thresholds and not _is_due(view, args, usage):
+    due = view.due_nodes()
+    if due is not None and not args.use_deviation_thresholds and not _any_above(view, args, usage, due):
         return
     survey = Survey.of(view, usage)
     low, high = limits(args, survey.loads.values())
@@ -273,9 +274,9 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
     yield from transfer(view, task)
 
 
-def _is_due(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> bool:
-    """Whether a node with pods that are due is overused."""
-    among = {node: usage.by_node[node] for node in view.due_nodes().tolist() if node in usage.by_node}
+def _any_above(view: View, args: LowNodeUtilizationArgs, usage: Usage, nodes: Iterable[int]) -> bool:
+    """Whether one of some nodes is overused, by thresholds that do not depend on the others."""
+    among = {node: usage.by_node[node] for node in nodes if node in usage.by_node}
     held = view.once(Capacities).of(among)
     return any(is_above(percentages(used, held[node]), args.target_thresholds) for node, used in among.items())
 

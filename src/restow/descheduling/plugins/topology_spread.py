@@ -94,7 +94,7 @@ def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -
     balancer = Balancer(view, chosen, must_fit=args.topology_balance_node_fit is not False)
     found: dict[int, Suggestion] = {}
     for constraint in spread_constraints(view.pods, chosen, args.constraints):
-        if not len(view.due(balancer.matching(constraint))):
+        if view.is_partial and not len(view.due(balancer.matching(constraint))):
             continue
         for suggestion in balancer.leaving(constraint):
             found.setdefault(suggestion.pod, suggestion)
