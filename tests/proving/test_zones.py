@@ -154,24 +154,25 @@ def for_spread(cycle: Cycle) -> list[str]:
     return [pod for pod, (_, _, message) in reasons(cycle).items() if "topology spread" in message]
 
 
-def has_circle(cycle: Cycle) -> bool:
-    """Whether a move was given up because its pod would be moved again."""
-    return any(code is RefusalCode.CYCLE for _, code, _ in reasons(cycle).values())
+def has_given_up(cycle: Cycle) -> bool:
+    """Whether a move was given up because its pod would be moved again, or swap nodes with one of its workload."""
+    return any(code in (RefusalCode.CYCLE, RefusalCode.REVERSAL) for _, code, _ in reasons(cycle).values())
 
 
 @settings(max_examples=25, deadline=None)
 @CLUSTERS
 @example(328, "balance")
+@example(114, "balance")
 def test_what_is_found_is_proven(seed: int, goal: str) -> None:
     """The proof refuses nothing for the sake of a constraint, the plan keeps them, and a second one is empty.
 
-    Where a move is given up because its pod would be moved again, others that counted on it may be refused. A node is emptied at once, so a move for which pods of another emptied node must move first may be refused. A pod of an
+    Where a move is given up, others that counted on it may be refused. A node is emptied at once, so a move for which pods of another emptied node must move first may be refused. A pod of an
     older template without the constraint goes wherever the scheduler lets it.
     """
     cluster = a_cluster_of_zones(seed)
     first, *others = planned({"goal": goal}, *cluster)
 
-    assert goal == "pack" or not for_spread(first) or has_circle(first)
+    assert goal == "pack" or not for_spread(first) or has_given_up(first)
     assert not any(moved(other) for other in others)
     assert (result(first).bound or 0) <= result(first).after + 1e-4
     before, after = skews(cluster), skews(predicted(cluster, first, NOW))
