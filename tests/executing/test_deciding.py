@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from builders import HOSTNAME, Object, a_node, a_pod, ago
@@ -14,12 +15,15 @@ from descheduling import harness
 from descheduling.harness import a_cluster
 from proving.proven import TOLD
 from restow.cluster.snapshot import ClusterSnapshot
+from restow.descheduling.framework import Strategy, Suggestions, View, suggest_by_node
 from restow.descheduling.limits import PriorEviction
 from restow.descheduling.registry import plugins
 from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import PlacementConstraint
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
+from restow.proving.search import prove_cycle
 
 NOW = parse_time(harness.NOW)
 
@@ -88,6 +92,21 @@ def test_a_repaired_plan_moves_only_pods_that_it_may_move(count: int) -> None:
     assert moves(decide(duplicates(), rules, Before(may_move=allowed), NOW)) == first[:count]
     given_up = decide(duplicates(), rules, Before(may_move=allowed, given_up=allowed), NOW)
     assert moves(given_up) == []
+
+
+def test_in_a_repaired_plan_strategies_see_all_pods_and_know_which_are_due() -> None:
+    cluster, seen = duplicates(), []
+
+    def suggest(view: View, _args: Any) -> Suggestions:
+        on_nodes = {node: pods.tolist() for node, pods in view.by_node(view.running_pods(None, None))}
+        seen.append((on_nodes, view.due(np.arange(3)).tolist(), view.due_nodes()))
+        yield from suggest_by_node(view, dict.fromkeys(range(3), "asked"), PlacementConstraint.ELSEWHERE)
+
+    asked = {"RemoveDuplicates": Strategy(plugins()["RemoveDuplicates"], suggest)}
+    found = prove_cycle(cluster, a_policy(), asked, NOW, may_move={cluster.pods.uids[1]})
+    assert seen[0] == ({0: [0, 1, 2]}, [1], {0})
+    assert [each.pod for each in found.record.evictions] == [1]
+    assert found.record.refusals == ()
 
 
 def test_a_repaired_plan_says_nothing_of_pods_that_wait_for_a_later_one() -> None:

@@ -302,11 +302,11 @@ class View:
         return chosen
 
     def by_node(self, pods: BoolArray) -> Iterator[tuple[int, IntArray]]:
-        """The chosen pods (bool[pod]) that are due, by the node they are on, in canonical order of nodes and pods.
+        """The chosen pods (bool[pod]) grouped by the node they are on, in canonical order of nodes and pods.
 
         The groups are those of the moment of the call; pods removed since are left out of a group.
         """
-        indices = self.pods.where(pods & self.is_due())
+        indices = self.pods.where(pods)
         nodes = self.state.node[indices]
         order = np.argsort(nodes, kind="stable")
         indices, nodes = indices[order], nodes[order]
@@ -385,6 +385,7 @@ def suggest_by_node(
     """
     wanted = np.zeros(len(view.pods), dtype=bool)
     wanted[list(reasons)] = True
+    wanted &= view.is_due()
     for _, pods in view.by_node(wanted):
         for pod in view.admissible(listing(pods)).tolist():
             verdict = yield Suggestion(pod, reasons[pod], constraint, accepts=accepts and partial(accepts, pod))

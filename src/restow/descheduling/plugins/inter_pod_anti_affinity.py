@@ -168,7 +168,7 @@ def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Su
     The evictor's filters run only when a pod is about to be suggested, so pods that may not be evicted are counterparts too.
     """
     repulsion = Repulsion(view, view.running_pods(args.namespaces, args.label_selector))
-    for _, pods in view.by_node(repulsion.carriers()):
+    for _, pods in view.by_node(repulsion.carriers() & view.is_due()):
         for pod in low_to_high(view.pods, pods).tolist():
             reason = repulsion.offence(pod)
             if reason is None:
