@@ -236,5 +236,9 @@ def test_the_next_pod_is_as_foretold(plane: ControlPlane, namespace: str, case: 
 
 
 def _running(plane: ControlPlane, namespace: str, least: int) -> bool:
+    """Whether all pods run, of a DaemonSet one on each node: one that came later would pass for a replacement."""
     phases = [each["status"].get("phase") for each in plane.admin.items("Pod", namespace)]
-    return len(phases) >= least and set(phases) == {"Running"}
+    daemon_sets = [each["status"] for each in plane.admin.items("DaemonSet", namespace)]
+    wanted = max([least, *(each.get("desiredNumberScheduled", 0) for each in daemon_sets)])
+    are_known = all(each.get("observedGeneration") for each in daemon_sets)
+    return are_known and len(phases) >= wanted and set(phases) == {"Running"}
