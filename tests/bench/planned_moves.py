@@ -18,6 +18,7 @@ from msgspec import structs
 
 from oracle.oracle_process import OracleProcess, oracle_binary
 from oracle.scheduler_process import scheduler_binary
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.snapshot import ClusterSnapshot
@@ -101,7 +102,7 @@ def rows_by_name(cluster: ClusterSnapshot) -> dict[str, int]:
 
 def granted(cluster: ClusterSnapshot, evicted: Sequence[str]) -> Iterator[str]:
     """The evictions for which the disruption budgets have room, if they are asked for in turn."""
-    budgets = DisruptionBudgets.of(cluster, LabelGroups(cluster.pods))
+    budgets = DisruptionBudgets.of(cluster, CoveringBudgets(cluster, LabelGroups(cluster.pods)))
     rows = rows_by_name(cluster)
     for name in evicted:
         refusal = budgets.refusal(rows[name])

@@ -22,6 +22,7 @@ from builders import (
 )
 from builders.devices import a_claim, a_claim_template, a_device, a_request, a_slice, exactly
 from restow.cluster.amounts import amount
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
 from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
@@ -223,7 +224,7 @@ def test_a_budget_that_cannot_be_read_lets_no_pod_of_its_namespace_go() -> None:
     )
     add_page(store, "PodDisruptionBudget", [Unreadable(ObjectName("b", "default"), "status: Expected `object`")])
     cluster = store.snapshot()
-    budgets = DisruptionBudgets.of(cluster, LabelGroups(cluster.pods))
+    budgets = DisruptionBudgets.of(cluster, CoveringBudgets(cluster, LabelGroups(cluster.pods)))
     assert budgets.refusal(0) == (
         "DisruptionBudget",
         "default/b cannot be read, so it may cover the pod and allow no disruption",
@@ -237,7 +238,7 @@ def test_a_job_that_cannot_be_read_keeps_its_pods() -> None:
     store = filled(a_node("n1"), a_pod("p", node="n1", owner=Owner("Job", "sums")))
     add_page(store, "Job", [Unreadable(ObjectName("sums", "default"), "spec.backoffLimit: Expected `int`")])
     cluster = store.snapshot()
-    refusal = DisruptionBudgets.of(cluster, LabelGroups(cluster.pods)).refusal(0)
+    refusal = DisruptionBudgets.of(cluster, CoveringBudgets(cluster, LabelGroups(cluster.pods))).refusal(0)
     assert refusal is not None
     assert refusal[0] == "JobBackoffLimit"
 

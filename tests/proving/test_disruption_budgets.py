@@ -10,6 +10,7 @@ from builders import NOW, a_condition, a_node, a_pdb, a_pod, a_workload, ago
 from descheduling.harness import a_cluster, a_policy
 from explaining.explained import explained, gates, told, view
 from proving.proven import TOLD, codes, moved, prove, proven, reasons
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.pod_classes import LabelGroups
 from restow.proving.disruption_budgets import DisruptionBudgets, JobFailures
 from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy
@@ -27,7 +28,7 @@ def budgets_of(*budgets: dict[str, Any], **pod: Any) -> DisruptionBudgets:
     """Budgets over three pods of app=web."""
     pods = [a_pod(f"p{index}", node="n1", labels={"app": "web"}, **pod) for index in range(3)]
     cluster = a_cluster(a_node("n1"), *pods, *budgets)
-    return DisruptionBudgets.of(cluster, LabelGroups(cluster.pods))
+    return DisruptionBudgets.of(cluster, CoveringBudgets(cluster, LabelGroups(cluster.pods)))
 
 
 def test_a_plan_may_use_what_the_status_allows() -> None:

@@ -93,7 +93,7 @@ class ClusterState(ChangingNodes):
         #: The arrays of ``_PER_POD``; None before the first pod came.
         self._columns: GrowingColumns | None = None
         #: Sum of the requests of the pods that hold resources, int64[resource, node].
-        self.requested, self.running = self._sums()
+        self.requested, self.running = self._sums(self.exists, self.node)
 
     def pods_on(self, node: int) -> IntArray:
         """The pods on a node that hold resources (not Succeeded or Failed), in canonical order."""
@@ -118,9 +118,7 @@ class ClusterState(ChangingNodes):
 
     def requested_at_first(self) -> npt.NDArray[np.int64]:
         """What the pods that were read hold of each node where they were, int64[resource, node]."""
-        pods = self.cluster.pods
-        counted = np.flatnonzero(pods.read() & self.holds & (pods.node > PENDING))
-        return sums_by_node(self._vectors[self.held[counted]], pods.node[counted], len(self.cluster.nodes))[0]
+        return self._sums(self.cluster.pods.read(), self.cluster.pods.node)[0]
 
     def request_vectors(self) -> npt.NDArray[np.int64]:
         """Effective requests by ``Pods.resources`` and by ``held``, int64[identifier, resource].
@@ -293,7 +291,7 @@ class ClusterState(ChangingNodes):
 
     def validate(self) -> None:
         """Recompute every derived count from where the pods are; AssertionError where one differs."""
-        requested, running = self._sums()
+        requested, running = self._sums(self.exists, self.node)
         self.validate_nodes()
         assert np.array_equal(requested, self.requested), "requested differs from the sum over the pods"
         assert np.array_equal(running, self.running), "running differs from the count of the pods"
@@ -405,6 +403,7 @@ class ClusterState(ChangingNodes):
             self.requested[:, node] += self.held_by(pod)
             self.running[node] += 1
 
-    def _sums(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        counted = np.flatnonzero(self.holds_resources() & (self.node > PENDING))
-        return sums_by_node(self._vectors[self.held[counted]], self.node[counted], len(self.cluster.nodes))
+    def _sums(self, exists: BoolArray, node: IdArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """What the pods that exist, on these nodes, request of each node, and how many they are."""
+        counted = np.flatnonzero(exists & self.holds & (node > PENDING))
+        return sums_by_node(self._vectors[self.held[counted]], node[counted], len(self.cluster.nodes))

@@ -217,7 +217,7 @@ class Arbiter:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
-        if self.aside and self.aside.of(np.array(pods)).any():
+        if self.aside and self.aside.has_any(pods):
             return Verdict.REFUSED
         if not all(map(self._state.exists.item, pods)):
             # Limits are asked before the pod is seen to be gone.
@@ -226,7 +226,7 @@ class Arbiter:
         if self._groups is None or not self._groups.numbers(pods):
             return self._settle(ref, suggestions, purpose, evictor)[1]
         whole = self._groups.completed(suggestions)
-        if self.aside and self.aside.of(np.array([each.pod for each in whole])).any():
+        if self.aside and self.aside.has_any([each.pod for each in whole]):
             return Verdict.REFUSED
         if not purpose and len(whole) > 1:
             purpose = f"move {self._groups.title(pods[0])}"

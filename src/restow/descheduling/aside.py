@@ -6,7 +6,7 @@ look at them: they ask what is *due* (``View.due``). That finds the same moves a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +32,10 @@ class PodsAside:
         found = pods < len(self._is_aside)
         found[found] = self._is_aside[pods[found]]
         return found
+
+    def has_any(self, pods: Sequence[int]) -> bool:
+        """Whether one of some pods is aside."""
+        return bool(self.of(np.array(pods)).any())
 
     def others(self, count: int) -> IntArray:
         """Those of the first pods that are not aside, where some are."""

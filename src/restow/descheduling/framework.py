@@ -267,7 +267,10 @@ class View:
 
     def is_due(self) -> BoolArray:
         """Which pods are due, bool[pod]."""
-        return ~self._aside.of(np.arange(len(self.pods)))
+        due = np.ones(len(self.pods), dtype=bool)
+        if self._aside:
+            due &= ~self._aside.of(np.arange(len(self.pods)))
+        return due
 
     def due_nodes(self) -> set[int] | None:
         """The nodes with pods that are due now; None where all are."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_values import Phase
@@ -151,7 +152,9 @@ class WhatIf:
 
     def budgets(self) -> DisruptionBudgets:
         """The disruption budgets, with what the plan has used of them."""
-        budgets = DisruptionBudgets.of(self.state.cluster, self.runner.labels, self.policy.restow)
+        budgets = DisruptionBudgets.of(
+            self.state.cluster, CoveringBudgets(self.state.cluster, self.runner.labels), self.policy.restow
+        )
         for each in self.moves:
             budgets.count(each.pod)
         return budgets

@@ -18,7 +18,6 @@ import numpy as np
 
 from restow.cluster.budgets import UNBUDGETED, CoveringBudgets, is_of_machine, unready_pod_is_exempt
 from restow.cluster.left_out import UnreadableBudget
-from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.pod_values import Flag
 from restow.cluster.snapshot import ClusterSnapshot, Key
 from restow.descheduling.machines import wants_migration
@@ -74,17 +73,10 @@ class DisruptionBudgets:
 
     @staticmethod
     def of(
-        cluster: ClusterSnapshot,
-        labels: LabelGroups,
-        settings: RestowSettings = _EVICTING,
-        covering: CoveringBudgets | None = None,
+        cluster: ClusterSnapshot, covering: CoveringBudgets, settings: RestowSettings = _EVICTING
     ) -> DisruptionBudgets:
-        """The budgets of a cluster before any eviction is counted, by the settings of the policy.
-
-        ``covering`` is what is known of them already, None: nothing.
-        """
+        """The budgets of a cluster before any eviction is counted, by the settings of the policy."""
         budgets = list(cluster.kind(_KIND).items())
-        covering = covering or CoveringBudgets(cluster, labels)
         return DisruptionBudgets(budgets, covering, cluster, JobFailures.of(cluster), settings)
 
     @staticmethod

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, structs
 
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
@@ -124,7 +125,7 @@ def replay(
         arbiter = Arbiter(state, limits, EvictOnly(state))
         return _Replaying(runner, replacements, arbiter, moves, missing_data, changed, {}).decided()
     schedulers = Schedulers(Context.of(state), profiles)
-    budgets = DisruptionBudgets.of(state.cluster, runner.labels, policy.restow)
+    budgets = DisruptionBudgets.of(state.cluster, CoveringBudgets(state.cluster, runner.labels), policy.restow)
     prover = Prover(runner, replacements, schedulers, budgets, missing_data, forbidden={}, groups=runner.moving_groups)
     arbiter = Arbiter(state, limits, prover, runner.moving_groups)
     watchers = runner.watchers(arbiter)

@@ -176,7 +176,7 @@ class _Proof:
         self._proofs = 0
         #: Limits and budgets of the whole plan, unused.
         self._covering = cache.covering()
-        budgets = DisruptionBudgets.of(state.cluster, runner.labels, runner.policy.restow, self._covering)
+        budgets = DisruptionBudgets.of(state.cluster, self._covering, runner.policy.restow)
         self._allowance = _Allowance(runner.limits(prior_evictions), budgets)
 
     def cycle(self) -> Cycle:
