@@ -109,3 +109,21 @@ def pod_metrics(
         "metadata": {"name": name, "namespace": namespace},
         "containers": [{"name": f"c{index}", "usage": usage} for index, usage in enumerate(usages)],
     }
+
+
+def a_pod_group(
+    name: str, *, namespace: str = "default", least: int | None = None, priority: int | None = None, **spec: Object
+) -> Object:
+    """A PodGroup of Kubernetes 1.37: a gang that needs so many pods, or a basic group; ``spec`` adds fields by their names."""
+    policy: Object = {"basic": {}} if least is None else {"gang": {"minCount": least}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": metadata("PodGroup", name, namespace),
+        "spec": present(schedulingPolicy=policy, priority=priority) | spec,
+    }
+
+
+def in_group(name: str) -> Object:
+    """The part of a pod's ``spec`` that makes it one of a group."""
+    return {"schedulingGroup": {"podGroupName": name}}

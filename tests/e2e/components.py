@@ -53,7 +53,7 @@ def etcd(layout: Layout, settings: Settings) -> list[str]:
 
 
 def apiserver(layout: Layout, settings: Settings) -> list[str]:
-    """Flags of kube-apiserver: RBAC, aggregation, an audit log of every finished call, and of what evictions say."""
+    """Flags of kube-apiserver: RBAC, aggregation, PodGroups, an audit log of every finished call, and of what evictions say."""
     made = layout.certificates
     evictions = {"level": "Request", "resources": [{"group": "", "resources": ["pods/eviction"]}]}
     policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"} | {
@@ -88,6 +88,8 @@ def apiserver(layout: Layout, settings: Settings) -> list[str]:
         f"--audit-policy-file={layout.made('audit-policy.json', json.dumps(policy))}",
         f"--audit-log-path={layout.audit_log}",
         "--audit-log-maxsize=10000",
+        "--feature-gates=GenericWorkload=true",
+        "--runtime-config=scheduling.k8s.io/v1alpha2=true",
         *settings.apiserver,
     ]
 
@@ -126,6 +128,7 @@ def scheduler(layout: Layout, settings: Settings) -> list[str]:
     return [
         f"--config={layout.made('kube-scheduler.json', json.dumps(configuration))}",
         *_serving(layout, "kube-scheduler", layout.ports.scheduler),
+        "--feature-gates=GenericWorkload=true,GangScheduling=true",
     ]
 
 

@@ -25,6 +25,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "Job": ("/apis/batch/v1", "jobs", True),
     "CronJob": ("/apis/batch/v1", "cronjobs", True),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
+    "PodGroup": ("/apis/scheduling.k8s.io/v1alpha2", "podgroups", True),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses", False),
     "CSINode": ("/apis/storage.k8s.io/v1", "csinodes", False),

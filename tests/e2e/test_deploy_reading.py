@@ -60,6 +60,8 @@ LOSSES = (
     Loss("apps", "daemonsets"),
     Loss("apps", "controllerrevisions"),
     Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
+    # Of pods that are scheduled as groups; here none is.
+    Loss("scheduling.k8s.io", "podgroups"),
     # Of nodes that align pods; here none does.
     Loss("topology.node.k8s.io", "noderesourcetopologies"),
     # Of pods that claim devices; here none does.

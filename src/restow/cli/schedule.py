@@ -83,6 +83,7 @@ def schedule(
       kubectl get --raw \
       /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies \
       2>/dev/null; \
+      kubectl get -A -o json podgroups.scheduling.k8s.io 2>/dev/null; \
       kubectl get -A -o json \
       resourceclaims,resourceclaimtemplates,deviceclasses,resourceslices \
       2>/dev/null; \

@@ -31,6 +31,7 @@ from restow.client.errors import (
     missing_right,
 )
 from restow.client.flow_control import patiently
+from restow.client.listing import as_served
 from restow.client.objects import ObjectRef, PatchKind
 from restow.client.resources import RESOURCES, ApiResource
 from restow.client.transport import Api, Call, Permit
@@ -184,7 +185,7 @@ async def _change(api: Api, resource: ApiResource, thing: ObjectRef, change: obj
 
 @dataclass(slots=True, frozen=True)
 class Said:
-    """A condition of a pod, as far as a scheduler writes it."""
+    """A condition of a pod or a PodGroup, as far as a scheduler writes it."""
 
     type: str
     status: str
@@ -228,6 +229,24 @@ async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: floa
         status["nominatedNodeName"] = change.nominated_node or None
     if status:
         await _patched(api, pod, status, permit)
+
+
+async def write_group_status(api: Api, group: ObjectRef, said: Said, now: float, *, permit: Permit) -> None:
+    """Patch a PodGroup's status; ``now`` in seconds since the epoch. Conflict if it has another uid, NotFound if it is gone."""
+    resource = await as_served(api, RESOURCES["PodGroup"])
+    change = {"metadata": group.preconditions, "status": {"conditions": [_condition(said, None, 0, now)]}}
+    await patiently(
+        lambda: objects.patch(
+            api,
+            resource,
+            group.namespace,
+            group.name,
+            change,
+            kind=PatchKind.STRATEGIC,
+            subresource="status",
+            permit=permit,
+        )
+    )
 
 
 async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, permit: Permit) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from restow.client.errors import Gone, MalformedReply
+from restow.client.errors import Gone, MalformedReply, NotFound
 from restow.client.flow_control import REQUESTS
 from restow.client.resources import ApiResource
 from restow.client.transport import Api
@@ -73,8 +73,21 @@ class _List(Struct, Generic[T], frozen=True):
     items: tuple[T, ...] | None = None
 
 
+async def as_served(api: Api, resource: ApiResource) -> ApiResource:
+    """The newest version of a kind that the API server has; the oldest where it has none."""
+    *newer, oldest = resource.versions()
+    for version in newer:
+        try:
+            await api.read(version.path(), {"limit": "1"}, len)
+        except NotFound:
+            continue
+        return version
+    return oldest
+
+
 async def pages(api: Api, resource: ApiResource, selection: Selection = EVERYTHING) -> AsyncGenerator[Page, None]:
     """The pages of one consistent list; Gone if it could not be finished however often it was begun."""
+    resource = await as_served(api, resource)
     for beginning in range(1, _BEGINNINGS + 1):
         try:
             async with aclosing(_from_the_start(api, resource, selection)) as found:

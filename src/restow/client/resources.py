@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from restow.kube.objects import API_VERSIONS, KINDS, ConfigMap
 
@@ -26,11 +26,18 @@ class ApiResource(Struct, frozen=True):
     namespaced: bool
     #: What an object of this kind decodes to where it is listed or watched; bytes by default.
     type: Any = Raw
+    #: The version in which API servers serve it that do not have ``version`` yet; empty: they do not have the kind.
+    older: str = ""
 
     @property
     def api_version(self) -> str:
         """Group and version, as its objects write them."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    def versions(self) -> tuple[ApiResource, ...]:
+        """The same kind in each of its versions, the newest first; of these an API server serves one, or none."""
+        each = (self.version, self.older) if self.older else (self.version,)
+        return tuple(structs.replace(self, version=version, older="") for version in each)
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of an object, or of all objects (of one namespace, where one is given)."""
@@ -45,10 +52,10 @@ class ApiResource(Struct, frozen=True):
         return f'{{apiGroups: ["{self.group}"], resources: ["{plural}"], verbs: [{", ".join(verbs)}]}}'
 
 
-def _row(kind: str, plural: str, *, namespaced: bool) -> tuple[str, ApiResource]:
+def _row(kind: str, plural: str, *, namespaced: bool, older: str = "") -> tuple[str, ApiResource]:
     group, _, version = API_VERSIONS[kind].rpartition("/")
     return kind, ApiResource(
-        kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=KINDS[kind]
+        kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=KINDS[kind], older=older
     )
 
 
@@ -59,6 +66,8 @@ RESOURCES: Mapping[str, ApiResource] = dict(
         _row("Pod", "pods", namespaced=True),
         _row("Namespace", "namespaces", namespaced=False),
         _row("PriorityClass", "priorityclasses", namespaced=False),
+        # v1alpha2 is that of Kubernetes 1.36.
+        _row("PodGroup", "podgroups", namespaced=True, older="v1alpha2"),
         _row("PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
         _row("ResourceQuota", "resourcequotas", namespaced=True),
         _row("ReplicaSet", "replicasets", namespaced=True),

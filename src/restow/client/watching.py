@@ -36,7 +36,7 @@ from restow.client.errors import (
     refusal_of,
 )
 from restow.client.flow_control import STREAMS
-from restow.client.listing import EVERYTHING, Selection, pages
+from restow.client.listing import EVERYTHING, Selection, as_served, pages
 from restow.client.resources import ApiResource
 from restow.client.sessions import MIB, ONE_OBJECT
 from restow.client.transport import Api
@@ -236,6 +236,7 @@ async def _once(
 ) -> AsyncGenerator[WatchEvent, None]:
     """The list, if there is no version to continue from, and one stream."""
     was_away = place.version is not None and place.failures > 1
+    resource = await as_served(api, resource)
     if place.version is None:
         version = ""
         async with aclosing(pages(api, resource, selection)) as listed:

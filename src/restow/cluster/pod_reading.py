@@ -23,7 +23,7 @@ from restow.kube.objects import (
     PodStatus,
     Volume,
 )
-from restow.kube.objects.pods import GROUP_ANNOTATIONS, PodResourceClaim, ResourceClaimInStatus
+from restow.kube.objects.pods import GROUP_ANNOTATIONS, SCHEDULING_GROUP, PodResourceClaim, ResourceClaimInStatus
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
@@ -185,7 +185,7 @@ def _group_marks(annotations: PodAnnotations | None, spec: PodSpec) -> GroupMark
         given = ((wire, getattr(annotations, name)) for name, wire in GROUP_ANNOTATIONS)
         marks += [(wire, value) for wire, value in given if value is not None]
     if spec.scheduling_group is not None:
-        marks.append(("spec.schedulingGroup", spec.scheduling_group.pod_group_name))
+        marks.append((SCHEDULING_GROUP, spec.scheduling_group.pod_group_name))
     if (workload := spec.workload_ref) is not None:
         named = workload.name, workload.pod_group, workload.pod_group_replica_key
         marks.append(("spec.workloadRef", "/".join(filter(None, named))))

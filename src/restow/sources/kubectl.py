@@ -44,12 +44,14 @@ _OPTIONAL: Final = {
     "DeviceTaintRule": "/apis/resource.k8s.io/v1/devicetaintrules",
     "NodeResourceTopology": "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
 }
+#: The kind that some API servers have in one version, some in another, and most not at all: kubectl knows which.
+_POD_GROUPS: Final = {"PodGroup": "podgroups.scheduling.k8s.io"}
 #: What kubectl calls kinds of the same sort that are served together. Where there are none, they are not needed.
 _DEVICES: Final = dict(
     zip(DEVICE_KINDS, ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices"), strict=True)
 )
 #: Every kind that a dump should hold.
-DUMPED: Final = (*_NAMES, *_OPTIONAL, *_DEVICES, *_PATHS)
+DUMPED: Final = (*_NAMES, *_OPTIONAL, *_POD_GROUPS, *_DEVICES, *_PATHS)
 
 
 def printing(kinds: Collection[str], file: str) -> str:
@@ -57,8 +59,9 @@ def printing(kinds: Collection[str], file: str) -> str:
     names = ",".join(name for kind, name in _NAMES.items() if kind in kinds)
     together = [f"kubectl get -A -o json {names}"] if names else []
     optional = [f"{each} 2>/dev/null" for each in _lists(path for kind, path in _OPTIONAL.items() if kind in kinds)]
-    devices = ",".join(name for kind, name in _DEVICES.items() if kind in kinds)
-    optional += [f"kubectl get -A -o json {devices} 2>/dev/null"] if devices else []
+    for served in (_POD_GROUPS, _DEVICES):
+        names = ",".join(name for kind, name in served.items() if kind in kinds)
+        optional += [f"kubectl get -A -o json {names} 2>/dev/null"] if names else []
     return _one_file([*together, *optional, *_lists(path for kind, path in _PATHS.items() if kind in kinds)], file)
 
 

@@ -129,6 +129,59 @@ class Namespace(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
 
 
+class GangPolicy(Struct, frozen=True, gc=False, rename="camel"):
+    """All or nothing: how many pods of a group must have nodes before any is bound."""
+
+    min_count: Int32 = 0
+
+
+class PodGroupPolicy(Struct, frozen=True, gc=False):
+    """How a group is scheduled; without ``gang``, as many of its pods as fit."""
+
+    gang: GangPolicy | None = None
+
+
+class TopologyConstraint(Struct, frozen=True, gc=False):
+    """A node label whose value all pods of a group must share."""
+
+    key: str = ""
+
+
+class PodGroupConstraints(Struct, frozen=True, gc=False):
+    topology: tuple[TopologyConstraint, ...] | None = None
+
+
+class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Priority and what follows count since Kubernetes 1.37."""
+
+    scheduling_policy: PodGroupPolicy = PodGroupPolicy()
+    scheduling_constraints: PodGroupConstraints | None = None
+    priority: Int32 = 0
+    preemption_policy: str | None = None
+    parent_composite_pod_group_name: str | None = None
+
+
+class PodGroupCondition(Struct, frozen=True, gc=False):
+    """Whether the pods of a group got nodes, and why not."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class PodGroupStatus(Struct, frozen=True, gc=False):
+    conditions: tuple[PodGroupCondition, ...] | None = None
+
+
+class PodGroup(Struct, frozen=True, gc=False):
+    """Pods that kube-scheduler decides about together. Source: scheduling.k8s.io of Kubernetes 1.36 and 1.37."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+
 class PriorityClass(Struct, frozen=True, gc=False, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     value: Int32 = 0

@@ -35,6 +35,10 @@ class GroupAnnotations(Struct, frozen=True, gc=False):
     kueue_total_count: str | None = field(default=None, name="kueue.x-k8s.io/pod-group-total-count")
 
 
+#: What a pod is marked with that is scheduled with a PodGroup.
+SCHEDULING_GROUP: Final = "spec.schedulingGroup"
+
+
 class SchedulingGroup(Struct, frozen=True, gc=False, rename="camel"):
     """``spec.schedulingGroup``, the PodGroup that a pod is scheduled with. Source: core/v1, Kubernetes 1.36."""
 
