@@ -24,7 +24,8 @@ from builders import a_list
 from oracle.scheduler_process import scheduler_binary
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 from restow.sources.documents import load_cluster
 
 SIZES = (1_000, 5_000)

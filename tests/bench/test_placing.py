@@ -9,7 +9,8 @@ from bench.placement_clusters import SCENARIOS, objects
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 
 ROW = placing.Row("basic", 5_000, restow=8_000.0, all_nodes=100.0, sampled=400.0)
 

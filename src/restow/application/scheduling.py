@@ -24,7 +24,8 @@ from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.waiting_pods import Queue
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 from restow.scheduling.numa.alignment import Alignment
 
 
@@ -49,8 +50,10 @@ class Scheduling:
     context: Context
     schedulers: Schedulers
     queue: Queue
-    #: How many pods the queue holds before the only one that is asked about.
+    #: How many pods the queue holds before the only one that is asked about, and its group.
     ahead: int
+    #: The only one; None for all.
+    only: int | None
     #: Nanoseconds since the epoch.
     now: int
 
@@ -72,7 +75,8 @@ class Scheduling:
                     decision = next(decisions, None)
                 if decision is None:
                     break
-                yield decision
+                if self.only in (None, decision.pod):
+                    yield decision
                 preempting = preempting or bool(decision.victims)
         feedback.warn(_missing(self.found, self.queue.pods, preempting=preempting))
 
@@ -111,10 +115,18 @@ def _prepared(
         if pod in queue.gated:
             queue = Queue((), {pod: queue.gated[pod]})
         else:
-            ahead = queue.pods.index(pod) if pod in queue.pods else 0
+            together = _together(schedulers, queue, pod)
+            ahead = min((queue.pods.index(each) for each in together if each in queue.pods), default=0)
             state.place(pod, PENDING)
-            queue = Queue((pod,), {})
-    return Scheduling(found, configuration, context, schedulers, queue, ahead, now)
+            queue = Queue(together, {})
+    return Scheduling(found, configuration, context, schedulers, queue, ahead, pod, now)
+
+
+def _together(schedulers: Schedulers, queue: Queue, pod: int) -> tuple[int, ...]:
+    """A pod, and the pods in the queue that are scheduled with it."""
+    group = schedulers.groups.of(pod)
+    others = [each for each in queue.pods if schedulers.groups.of(each) == group] if group is not None else []
+    return tuple(others) if pod in others else (pod, *others)
 
 
 def _schedulable(pods: Pods, name: str) -> int:

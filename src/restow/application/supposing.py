@@ -33,7 +33,8 @@ from restow.reporting.difference_result import difference
 from restow.reporting.supposed_result import LostPod, Supposed, SupposedLanding
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy, Replacements
 
 #: More would be another cluster.

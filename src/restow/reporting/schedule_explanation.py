@@ -97,8 +97,12 @@ def _answer_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, aside:
     """Yield where the pod goes and the scores of the nodes that fit, or the scheduler's message."""
     name = printable(cluster.pods.full_name(decision.pod))
     if decision.ranking is None:
-        yield Text(f"{name} gets no node" if decision.unknown else f"{name} finds no node", style="bold")
+        wait = decision.group_wait
+        waits = decision.unknown or (wait is not None and wait.message)
+        yield Text(f"{name} gets no node" if waits else f"{name} finds no node", style="bold")
         yield from dim_lines(printable(decision.message), width)
+        if wait is not None and wait.words:
+            yield from dim_lines(printable(wait.words), width)
         return
     node = cluster.nodes.names[decision.node]
     verb = "stays on" if decision.node == cluster.pods.node[decision.pod] else "goes to"
@@ -125,7 +129,11 @@ def _kubelet_lines(
 
 
 def _preemption_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, width: int) -> Iterator[Text]:
-    """Yield which pods the pod would preempt, and where else it could."""
+    """Yield which pods the pod or its group would preempt, and where else the pod could."""
+    if decision.group_wait is not None and decision.group_wait.victims:
+        of_group = [cluster.pods.full_name(pod) for pod in decision.group_wait.victims]
+        yield Text(f"Its group would preempt {counted(len(of_group), 'pod')}", style="bold yellow")
+        yield from dim_lines(some(of_group, _MOST_VICTIMS), width)
     if decision.preemption is None or not decision.preemption.best:
         return
     nodes, first = cluster.nodes.names, decision.preemption.best[0]

@@ -62,10 +62,19 @@ def test_a_plugin_that_would_fail_on_every_pod_is_refused(plugin, point, before)
     )
 
 
-def test_a_plugin_behind_a_gate_is_refused():
-    assert refusal(a_configuration(a_profile(multiPoint=a_set("GangScheduling")))).endswith(
-        "profiles[0].plugins.multiPoint.enabled[0]: restow does not model GangScheduling: "
-        "pods are scheduled one by one, whatever group they are in, so it cannot be enabled"
+@pytest.mark.parametrize(
+    ("plugin", "why"),
+    [
+        ("GangScheduling", "GangScheduling runs for the pods that need it, enabled or not"),
+        (
+            "PodGroupPodsCount",
+            "restow does not model PodGroupPodsCount: where a group goes that must share a domain is unknown",
+        ),
+    ],
+)
+def test_a_plugin_behind_a_gate_is_refused(plugin, why):
+    assert refusal(a_configuration(a_profile(multiPoint=a_set(plugin)))).endswith(
+        f"profiles[0].plugins.multiPoint.enabled[0]: {why}, so it cannot be enabled"
     )
 
 

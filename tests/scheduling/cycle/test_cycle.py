@@ -6,6 +6,7 @@ actions are carried out late, in any order, and fail now and then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -15,13 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import Object, a_node, a_pod
+from builders.cluster_objects import a_pod_group, in_group
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
-from restow.kube.objects import Node, Pod
+from restow.kube.objects import Node, Pod, PodGroup
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.cycle.cycle import (
+    Action,
     Bind,
     ClusterChanges,
+    MarkGroup,
     MarkUnschedulable,
     PodChange,
     PodSnapshot,
@@ -31,9 +35,11 @@ from restow.scheduling.cycle.mirror import Mirror
 from restow.scheduling.framework.requeueing import PodFacts
 from restow.scheduling.queueing.queued_pods import QueuePlace
 
-_KINDS = {"Node": Node, "Pod": Pod}
+_KINDS = {"Node": Node, "Pod": Pod, "PodGroup": PodGroup}
 _NODES = ("n0", "n1", "n2")
 _ROOM = 1000
+#: How many pods the gang needs.
+_LEAST = 2
 STEPS = st.lists(
     st.sampled_from(
         (
@@ -43,6 +49,7 @@ STEPS = st.lists(
             "delete",
             "bump",
             "node",
+            "group",
             "look",
             "look",
             "try",
@@ -65,6 +72,7 @@ class Objects:
         self.store = ClusterStore()
         self.pods: dict[str, Object] = {}
         self.nodes: dict[str, Object] = {}
+        self.groups: dict[str, Object] = {}
         self._mirror = mirror
 
     def snapshot(self) -> ClusterSnapshot:
@@ -72,15 +80,18 @@ class Objects:
 
     def put(self, kind: str, made: Object) -> None:
         name = made["metadata"]["name"]
-        (self.nodes if kind == "Node" else self.pods)[name] = made
+        self._of(kind)[name] = made
         self.store.add(kind, [msgspec.json.decode(msgspec.json.encode(made), type=_KINDS[kind])])
         self._mirror.touch(kind, [("" if kind == "Node" else "default", name)])
 
     def remove(self, kind: str, name: str) -> None:
-        del (self.nodes if kind == "Node" else self.pods)[name]
+        del self._of(kind)[name]
         namespace = "" if kind == "Node" else "default"
         self.store.remove(kind, namespace, name)
         self._mirror.touch(kind, [(namespace, name)])
+
+    def _of(self, kind: str) -> dict[str, Object]:
+        return {"Node": self.nodes, "Pod": self.pods, "PodGroup": self.groups}[kind]
 
     def uid(self, name: str) -> str | None:
         found = self.pods.get(name)
@@ -99,6 +110,7 @@ class World:
         self.objects = Objects(self.mirror)
         for name in _NODES:
             self.objects.put("Node", a_node(name, cpu=f"{_ROOM}m"))
+        self.objects.put("PodGroup", a_pod_group("gang", least=_LEAST))
         self.mirror.begin(self.objects)
         self.cycle = SchedulingCycle(self.mirror, (DEFAULT_PROFILE,), Random(seed), self.now)
         self.cycle.begin(self.now)
@@ -120,6 +132,8 @@ class World:
                 self.objects.put("Pod", changed)
             case "node":
                 self.change_a_node()
+            case "group":
+                self.change_the_group()
             case "look":
                 self.look()
             case "try":
@@ -133,9 +147,11 @@ class World:
         """A pod comes, some with a gate, a priority, or the name of one that was there."""
         self.made += 1
         name = f"p{self.made if self.chance.random() < 0.8 else self.chance.randrange(self.made)}"
-        gates = {"schedulingGates": [{"name": "g"}]} if self.chance.random() < 0.1 else {}
+        spec = {"schedulingGates": [{"name": "g"}]} if self.chance.random() < 0.1 else {}
+        if self.chance.random() < 0.3:
+            spec |= in_group("gang")
         cpu, priority = self.chance.choice((100, 400, 700)), self.chance.choice((0, 0, 5))
-        pod = a_pod(name, uid=f"{name}-{self.made}", cpu=f"{cpu}m", priority=priority, spec=gates)
+        pod = a_pod(name, uid=f"{name}-{self.made}", cpu=f"{cpu}m", priority=priority, spec=spec)
         self.objects.put("Pod", pod)
 
     def change_a_node(self) -> None:
@@ -144,6 +160,12 @@ class World:
             self.objects.remove("Node", name)
         else:
             self.objects.put("Node", a_node(name, cpu=f"{_ROOM * self.chance.choice((1, 2))}m"))
+
+    def change_the_group(self) -> None:
+        if self.objects.groups:
+            self.objects.remove("PodGroup", "gang")
+        else:
+            self.objects.put("PodGroup", a_pod_group("gang", least=_LEAST))
 
     def look(self) -> None:
         """The mirror catches up."""
@@ -156,13 +178,27 @@ class World:
         if queued is None:
             return
         assert queued.key not in {each.queued.key for each in self.running}
-        action = self.cycle.attempt(queued)
-        if action is None:
+        tried = self.cycle.tried_with(queued, self.now)
+        before = _places(self.mirror.state)
+        actions = [each for each in self.cycle.attempt(tried) if not isinstance(each, MarkGroup)]
+        assert [each.queued for each in actions] == tried
+        if queued not in tried:
             assert self.cycle.queue.get(queued.key) is None
-            return
-        assert self.cycle.queue.place(queued.key) is QueuePlace.IN_FLIGHT
-        assert self.mirror.is_assumed(queued.key) is isinstance(action, Bind)
-        self.running.append(action)
+        if not any(isinstance(each, Bind) for each in actions):
+            # What was assumed meanwhile is taken back.
+            assert _places(self.mirror.state) == before
+        for each in actions:
+            assert self.cycle.queue.place(each.queued.key) is QueuePlace.IN_FLIGHT
+            assert self.mirror.is_assumed(each.queued.key) is isinstance(each, Bind)
+        self._check_gang(actions)
+        self.running += actions
+
+    def _check_gang(self, actions: Sequence[Bind | MarkUnschedulable]) -> None:
+        """Of a gang enough pods have nodes now, or none has got one."""
+        placed = [each for each in actions if isinstance(each, Bind) and each.queued.pod.group]
+        if placed:
+            members = self.mirror.schedulers.groups.placed(("default", placed[0].queued.pod.group))
+            assert len(members) >= _LEAST
 
     def end(self, action: Bind | MarkUnschedulable, *, fails: bool) -> None:
         """An action is carried out, as far as the API server lets it."""
@@ -235,11 +271,11 @@ def test_every_pod_is_bound_once_or_waits_or_is_gone(seed: int, steps: list[str]
     world.check()
     assert not world.running
     for each in world.cycle.queue:
-        # What still waits has a gate, or fits nowhere.
+        # What still waits has a gate, or fits nowhere, or its group does not.
         gated = world.cycle.queue.place(each.key) is QueuePlace.GATED
         state = world.mirror.state
         row = state.order.find("default", each.pod.name)
-        assert gated or not world.mirror.schedulers.fitting(row).any()
+        assert gated or each.pod.group or not world.mirror.schedulers.fitting(row).any()
 
 
 def a_cycle(*objects: tuple[str, Object]) -> World:
@@ -251,11 +287,17 @@ def a_cycle(*objects: tuple[str, Object]) -> World:
     return world
 
 
-def decided(world: World) -> Bind | MarkUnschedulable | None:
-    """What is decided about the first pod in the queue."""
+def decided(world: World) -> Action:
+    """What is decided about the first pod in the queue, which is in no group."""
+    (action,) = decided_together(world)
+    return action
+
+
+def decided_together(world: World) -> Sequence[Action]:
+    """What is decided about the first pod in the queue and its group."""
     queued = world.cycle.queue.pop(world.now)
     assert queued is not None
-    return world.cycle.attempt(queued)
+    return world.cycle.attempt(world.cycle.tried_with(queued, world.now))
 
 
 def test_a_pod_that_is_about_to_be_bound_takes_its_place() -> None:
@@ -313,7 +355,7 @@ def test_a_pod_that_needs_no_node_any_more_is_not_tried(change: str) -> None:
             world.objects.put("Pod", a_pod("p", uid="another", cpu="1"))
     # Nobody has told the queue.
     world.mirror.catch_up()
-    assert world.cycle.attempt(queued) is None
+    assert world.cycle.tried_with(queued, world.now) == []
     assert world.cycle.queue.get("p") is None
 
 

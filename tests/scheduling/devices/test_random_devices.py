@@ -12,7 +12,7 @@ from oracle.scheduler_comparison import Restow
 from restow.cluster.pod_values import Flag
 from restow.scheduling.devices.allocated import Allocation
 from restow.scheduling.devices.claims import Claims
-from restow.scheduling.loop.schedulers import schedule
+from restow.scheduling.loop.scheduling_pass import schedule
 
 
 def allocations(restow: Restow) -> dict[str, list[Allocation | None]]:

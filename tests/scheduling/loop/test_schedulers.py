@@ -19,7 +19,8 @@ from builders import (
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded
 
 PACKING = {"NodeResourcesFit": {"scoringStrategy": {"type": "MostAllocated"}}}

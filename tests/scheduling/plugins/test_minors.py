@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from builders import ZONE, Object, a_namespace, a_node, a_pod, a_pv, a_pvc, a_storage_class
+from builders.cluster_objects import a_pod_group, in_group
 from builders.devices import (
     a_claim,
     a_device,
@@ -30,7 +31,8 @@ from restow.scheduling.configuration.registry import IN_TREE
 from restow.scheduling.framework import minors
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.minors import ASSUMED, CHANGES, FOLLOWED, Change, assumed_beside, holds, not_followed
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 from scheduling.plugins.asking import INCOMING, pod_index, scores, statuses
 from scheduling.plugins.volume_world import available, bound, capacity, csi_driver, csi_node, incoming, with_claims
 
@@ -99,6 +101,14 @@ KEPT = [
     a_pod("gated", cpu="1", priority=9, nominated_node="n", spec={"schedulingGates": [{"name": "wait"}]}),
     a_pod(INCOMING, cpu="1", priority=1),
 ]
+TOO_FEW = (
+    "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "
+    "one or more plugins asked to wait and no plugin rejected pod"
+)
+OUT_OF_REACH = (
+    "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining, "
+    "pod group preemption: No preemption victims found for incoming preemptor"
+)
 SERVED = "example.com/gpu"
 VICTIMLESS = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 NOT_PREEMPTED = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -295,6 +305,24 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
         decided,
         ([], NOWHERE.format("no new claims to deallocate, ") + NOT_HELPFUL),
         ([], NOWHERE.format("") + NOT_HELPFUL),
+    ),
+    minors.GROUPS: (
+        [a_node("n", cpu="3"), a_pod_group("g", least=1), a_pod(INCOMING, cpu="1", spec=in_group("g"))],
+        decided,
+        ([], "where it goes is unknown: restow schedules groups as kube-scheduler 1.36 and later do"),
+        (["n"], ""),
+    ),
+    # One of two finds a node.
+    minors.GROUPS_PREEMPT: (
+        [
+            a_node("n", cpu="1"),
+            a_pod_group("g", least=2),
+            a_pod(INCOMING, cpu="1", spec=in_group("g")),
+            a_pod("other", cpu="1", spec=in_group("g")),
+        ],
+        decided,
+        (["n"], TOO_FEW),
+        (["n"], OUT_OF_REACH),
     ),
     minors.NAMESPACE_SELECTOR_DROPPED: (APART, statuses, ANTI_AFFINITY, {"n-a": ("OK",)}),
     minors.GATED_NOMINATIONS: (KEPT, decided, (["n"], ""), ([], f"{LACKING} {VICTIMLESS}")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, queueing_rules
+from restow.scheduling.framework.requeueing import QueueSurroundings
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue, why_waiting
 from scheduling.queueing.queue_fixtures import NODE_ADDED, NODES, PODS, a_pod, a_queue, rejected
 
@@ -44,7 +45,7 @@ def test_a_pod_in_backoff_waits_for_a_time() -> None:
 
 def test_a_gated_pod_waits_for_who_holds_it() -> None:
     preempting: set[str] = set()
-    queue = SchedulingQueue(queueing_rules([DEFAULT_PROFILE], preempting), 0)
+    queue = SchedulingQueue(queueing_rules([DEFAULT_PROFILE], QueueSurroundings(preempting)), 0)
     queue.add(a_pod("p", gates=("a", "b")), 0)
     assert why_waiting(queue, "p", 1) == ("It is not tried: SchedulingGates says waiting for scheduling gates: [a b].",)
     rejected(queue, "q", 0, "NodeResourcesFit")

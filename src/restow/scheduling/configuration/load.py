@@ -384,7 +384,8 @@ def _not_enabled(name: str, point: str, path: Path) -> Issue | None:
     if known is None:
         return Issue(path, f'unknown plugin "{excerpt(name)}"', hint=misspelled_or_foreign(name, names(), OWNER))
     if known.availability is Availability.GATED:
-        return Issue(path, f"{_not_modelled(name)}, so it cannot be enabled")
+        why = _not_modelled(name) if known.not_modelled else f"{name} runs for the pods that need it, enabled or not"
+        return Issue(path, f"{why}, so it cannot be enabled")
     if point != _MULTI_POINT and point not in known.points:
         return Issue(path, f"{name} does not run at {point}", hint=f"it runs at {' and '.join(known.points)}")
     return None

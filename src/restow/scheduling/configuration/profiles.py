@@ -7,7 +7,7 @@ is kept once, and the rules of a queue (``queueing_rules``).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -35,8 +35,9 @@ from restow.scheduling.framework.extension_points import (
     one_outcome,
 )
 from restow.scheduling.framework.post_filtering import Handle, PostFilterPlugin
-from restow.scheduling.framework.requeueing import registered
+from restow.scheduling.framework.requeueing import ALONE, QueueSurroundings, registered
 from restow.scheduling.framework.scoring import WeightedPlugin
+from restow.scheduling.plugins.gang_scheduling import NAME as GANG_SCHEDULING
 from restow.scheduling.queueing.events import ProfileRules, QueueingRules
 from restow.scheduling.sampling.relative_scores import RelativePlugin, RelativeScores
 from restow.scheduling.volumes.storage import ReservingPlugin
@@ -248,14 +249,15 @@ def _scores(profile: SchedulerProfile, plugins: Mapping[str, ScorePlugin]) -> tu
     )
 
 
-def queueing_rules(profiles: Iterable[SchedulerProfile], preempting: Container[str] = ()) -> QueueingRules:
-    """The rules of a queue that serves these profiles; ``preempting`` has the uids of the pods whose victims are being deleted."""
-    return QueueingRules({profile.name: _rules(profile) for profile in profiles}, preempting)
+def queueing_rules(profiles: Iterable[SchedulerProfile], surroundings: QueueSurroundings = ALONE) -> QueueingRules:
+    """The rules of a queue that serves these profiles, with what keeps its pods from being tried beside themselves."""
+    return QueueingRules({profile.name: _rules(profile) for profile in profiles}, surroundings)
 
 
 def _rules(profile: SchedulerProfile) -> ProfileRules:
-    names = dict.fromkeys(name for names in profile.plugins.values() for name in names)
-    gates = ((name, plugin(name).pre_enqueue) for name in profile.plugins["preEnqueue"])
+    # A pod with a group shows that the scheduler has this plugin, which no profile names.
+    names = dict.fromkeys([*(name for names in profile.plugins.values() for name in names), GANG_SCHEDULING])
+    gates = ((name, plugin(name).pre_enqueue) for name in (*profile.plugins["preEnqueue"], GANG_SCHEDULING))
     return ProfileRules(
         interests={name: registered(plugin(name).interests) for name in names},
         arguments={name: arguments_of(profile, plugin(name)) for name in names},

@@ -24,6 +24,7 @@ from restow.scheduling.plugins import (
     balanced_allocation,
     default_preemption,
     dynamic_resources,
+    gang_scheduling,
     image_locality,
     inter_pod_affinity,
     load_variation,
@@ -45,15 +46,15 @@ ENTRY_POINTS: Final = "restow.scheduler_plugins"
 _POINTS: Final[tuple[Point, ...]] = ("preFilter", "filter", "postFilter", "preScore", "score", "reserve")
 
 # These judge no node here. restow does their work elsewhere: ``schedulingGates`` hold a pod back in the queue, before any
-# plugin is asked, and so does the order by priority. Binding is left to others; gangs and declared features of nodes are
-# not modelled.
-_GANGS = "pods are scheduled one by one, whatever group they are in"
+# plugin is asked, and so does the order by priority. Binding is left to others; domains of groups and
+# declared features of nodes are not modelled.
+_TOPOLOGIES = "where a group goes that must share a domain is unknown"
 
 _SCHEDULING_GATES = SchedulerPlugin(
     "SchedulingGates",
     ("preEnqueue",),
     holds_gated_pods=True,
-    pre_enqueue=lambda pod, _preempting: held_by_gates(pod.gates),
+    pre_enqueue=lambda pod, _surroundings: held_by_gates(pod.gates),
     interests=(
         Interest(
             Resource.POD,
@@ -75,14 +76,11 @@ _NODE_DECLARED_FEATURES = SchedulerPlugin(
     ("preFilter", "filter"),
     not_modelled="pods are scheduled as if every node had the kubelet features that they need",
 )
-_GANG_SCHEDULING = SchedulerPlugin(
-    "GangScheduling", ("preEnqueue", "permit"), not_modelled=_GANGS, availability=Availability.GATED
-)
 _TOPOLOGY_PLACEMENT_GENERATOR = SchedulerPlugin(
-    "TopologyPlacementGenerator", ("placementGenerate",), not_modelled=_GANGS, availability=Availability.GATED
+    "TopologyPlacementGenerator", ("placementGenerate",), not_modelled=_TOPOLOGIES, availability=Availability.GATED
 )
 _POD_GROUP_PODS_COUNT = SchedulerPlugin(
-    "PodGroupPodsCount", ("placementScore",), not_modelled=_GANGS, availability=Availability.GATED
+    "PodGroupPodsCount", ("placementScore",), not_modelled=_TOPOLOGIES, availability=Availability.GATED
 )
 
 _IN_TREE: Final[tuple[SchedulerPlugin, ...]] = (
@@ -106,7 +104,7 @@ _IN_TREE: Final[tuple[SchedulerPlugin, ...]] = (
     image_locality.PLUGIN,
     _DEFAULT_BINDER,
     _NODE_DECLARED_FEATURES,
-    _GANG_SCHEDULING,
+    gang_scheduling.PLUGIN,
     _TOPOLOGY_PLACEMENT_GENERATOR,
     _POD_GROUP_PODS_COUNT,
     load_variation.PLUGIN,

@@ -78,6 +78,12 @@ EXTENDED_BY_CLASSES: Final = Change(
 VOLUME_IMAGES: Final = Change(
     36, "ImageLocality", "Images that are mounted as volumes count for a node that has them; before, they did not."
 )
+GROUPS: Final = Change(
+    36,
+    "GangScheduling",
+    "Pods with a schedulingGroup are decided about together (feature gates GenericWorkload and GangScheduling); before, "
+    "those with a workloadRef one by one, and they waited for one another on their nodes.",
+)
 IMPROVED_BALANCE: Final = Change(
     36,
     "NodeResourcesBalancedAllocation",
@@ -86,6 +92,12 @@ IMPROVED_BALANCE: Final = Change(
 )
 PREEMPTION_TOLD: Final = Change(
     37, "DefaultPreemption", "The message of a pod that may preempt others names the node, and how many pods go."
+)
+GROUPS_PREEMPT: Final = Change(
+    37,
+    "GangScheduling",
+    "A group preempts as a whole, and its cycle ends as soon as minCount is out of reach; before, each of its pods "
+    "preempted for itself.",
 )
 NO_CLAIMS_UNTOLD: Final = Change(
     37, "DynamicResources", "Of a pod that fits nowhere and claims no devices it says nothing any more."
@@ -149,6 +161,7 @@ CHANGES: Final = (
     ALTERNATIVES_SCORED,
     DEVICES_IN_ORDER,
     EXTENDED_BY_CLASSES,
+    GROUPS,
     VOLUME_IMAGES,
     IMPROVED_BALANCE,
     PREEMPTION_TOLD,
@@ -158,6 +171,7 @@ CHANGES: Final = (
     COUNTERS_BY_NODE,
     DEVICE_TAINT_RULES,
     SCORED_BY_CLAIM,
+    GROUPS_PREEMPT,
     VOLUME_IMAGES_DIVIDE,
     NAMESPACE_SELECTOR_DROPPED,
     MISSING_DRIVERS,

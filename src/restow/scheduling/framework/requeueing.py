@@ -17,10 +17,11 @@ from typing import Any, Final, TypeVar
 from restow.cluster.node_store import ReadNode
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
-from restow.cluster.pod_values import HostPort, PlacementRules, PodVolume
+from restow.cluster.pod_values import GroupMarks, HostPort, PlacementRules, PodVolume
 from restow.cluster.pods import PENDING, Pods
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
+from restow.kube.objects.pods import SCHEDULING_GROUP
 
 T = TypeVar("T")
 
@@ -44,6 +45,7 @@ class Resource(StrEnum):
     CSI_DRIVER = "storage.k8s.io/CSIDriver"
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
     #: Any kind.
     ANY = "*"
 
@@ -103,6 +105,7 @@ _PODS: Final = frozenset({Resource.ASSIGNED_POD, Resource.UNSCHEDULABLE_POD})
 SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE: Final = "BackoffComplete"
 POP_FROM_BACKOFF: Final = "PopFromBackoffQ"
+FORCE_ACTIVATE: Final = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT: Final = "UnschedulableTimeout"
 
 
@@ -129,6 +132,8 @@ class PodFacts:
     volumes: tuple[PodVolume, ...] = ()
     #: Names of scheduling gates.
     gates: tuple[str, ...] = ()
+    #: The name of its PodGroup; empty where it has none.
+    group: str = ""
     #: What plugins computed from it.
     _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -186,7 +191,12 @@ def pod_facts(pods: Pods, nodes: Nodes, pod: int) -> PodFacts:
         ports=tables.ports[pods.ports[pod]],
         volumes=tables.volumes[pods.volumes[pod]],
         gates=tables.gates[pods.gates[pod]],
+        group=_group(tables.group_marks[pods.group_marks[pod]]),
     )
+
+
+def _group(marks: GroupMarks) -> str:
+    return dict(marks).get(SCHEDULING_GROUP, "") if marks else ""
 
 
 def node_facts(node: ReadNode) -> NodeFacts:
@@ -204,8 +214,26 @@ def node_facts(node: ReadNode) -> NodeFacts:
 
 #: Whether an event can help a pod that the plugin rejected; it gets the plugin's arguments last. An error counts as yes.
 QueueingHint = Callable[[PodFacts, ClusterEvent, Any], bool]
-#: Why a pod may not be tried at all now, or None. It also gets the uids of the pods whose victims are still being deleted.
-PreEnqueue = Callable[[PodFacts, Container[str]], str | None]
+
+
+def _no_group(_pod: PodFacts) -> str | None:
+    return None
+
+
+@dataclass(slots=True, frozen=True)
+class QueueSurroundings:
+    """What keeps pods from being tried and is no matter of the pod alone."""
+
+    #: The uids of the pods whose victims are still being deleted.
+    preempting: Container[str] = ()
+    #: Why the group of a pod may not be tried yet; None where it may, or where the pod has none.
+    group: Callable[[PodFacts], str | None] = _no_group
+
+
+#: Nothing does.
+ALONE: Final = QueueSurroundings()
+#: Why a pod may not be tried at all now; None where it may.
+PreEnqueue = Callable[[PodFacts, QueueSurroundings], str | None]
 
 
 @dataclass(slots=True, frozen=True)

@@ -8,7 +8,8 @@ something that is not known (``UnknownError``) the answer says so, and names no 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from restow.cluster.pods import PENDING
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile, plugins_of, post_filters_of
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import (
+    PASSES,
     CycleError,
     Outcome,
     PhaseTimer,
@@ -25,13 +27,29 @@ from restow.scheduling.framework.extension_points import (
     UnknownError,
     untimed,
 )
-from restow.scheduling.framework.filtering import Filters
+from restow.scheduling.framework.filtering import Filters, PreFilterResult
 from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_pods
 from restow.scheduling.sampling.landing_odds import LandingOdds, Sampling
 from restow.scheduling.volumes.storage import Reservation
+
+
+@dataclass(slots=True, frozen=True)
+class GroupWait:
+    """A pod does not get the node that it found, or could preempt on, because its group waits."""
+
+    #: What the pod is told; empty: what it is told for itself.
+    message: str
+    #: How far the group is, a sentence for people.
+    words: str = ""
+    #: The node that is kept for it meanwhile, or PENDING.
+    node: int = PENDING
+    #: Whether it stays nominated for the node that it is nominated for already, if no other one is kept for it.
+    is_kept: bool = False
+    #: The pods that have to go for the group; told of one of its pods for all.
+    victims: tuple[int, ...] = ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,6 +66,8 @@ class SchedulingDecision:
     error: str = ""
     #: Why it is not known where the pod goes; empty where it is.
     unknown: str = ""
+    #: Absent where the pod is in no group, or the group does not wait.
+    group_wait: GroupWait | None = None
 
     @property
     def best(self) -> IntArray:
@@ -61,13 +81,20 @@ class SchedulingDecision:
 
     @property
     def nominated_node(self) -> int:
-        """The node where the pod preempts others, or PENDING."""
+        """The node where the pod or its group preempts others, or PENDING."""
+        return self.preempts_on if self.group_wait is None else self.group_wait.node
+
+    @property
+    def preempts_on(self) -> int:
+        """The node where the pod itself preempts others, even if its group then gets no nodes; PENDING where it does not."""
         chosen = self.preemption.chosen if self.preemption else None
         return chosen.node if chosen else PENDING
 
     @property
     def victims(self) -> tuple[int, ...]:
-        """The pods that it preempts, the most important first."""
+        """The pods that it or its group preempts, the most important first."""
+        if self.group_wait is not None and self.group_wait.victims:
+            return self.group_wait.victims
         chosen = self.preemption.chosen if self.preemption else None
         return chosen.victims if chosen else ()
 
@@ -76,11 +103,24 @@ class SchedulingDecision:
         """The message of the condition PodScheduled, or why it is unknown; empty for a pod that gets a node."""
         if self.unknown:
             return f"where it goes is unknown: {self.unknown}"
+        if self.group_wait is not None and self.group_wait.message:
+            return self.group_wait.message
         if self.ranking is not None or self.error:
             return self.error
         if self.preemption is None:
             return "no nodes available to schedule pods"
         return " ".join(filter(None, (fit_error(self.verdicts), self.preemption.message)))
+
+    @property
+    def keeps_nomination(self) -> bool:
+        """Whether a pod that is nominated for no other node now stays nominated as it is."""
+        if self.group_wait is not None:
+            return self.group_wait.is_kept
+        return self.preemption is not None and self.preemption.keeps_nomination
+
+
+#: Of a pod that fits nowhere: nothing was tried for it, and it stays nominated as it is.
+_NONE_TRIED: Final = Preemption(keeps_nomination=True)
 
 
 class Scheduler:
@@ -102,6 +142,8 @@ class Scheduler:
         self._filters = Filters(context, plugins.filters, self._nominations)
         handle = Handle(context, self._filters, self._nominations, profile.plugins["preFilter"])
         self._post_filters = post_filters_of(profile, handle)
+        #: The names of the plugins that are asked about pods, or groups, that fit nowhere.
+        self.asked_last = frozenset(profile.plugins["postFilter"])
         self._scores = plugins.scores
         self._reserving = plugins.reserving
         asked_last = (each for each in self._post_filters if isinstance(each, SigningPlugin))
@@ -114,6 +156,15 @@ class Scheduler:
 
     def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
+        found = self.find_node(pod, timer)
+        if found.preemption is not _NONE_TRIED:
+            return found
+        preemption = run_post_filters(self._post_filters, pod, found.verdicts)
+        timer("PostFilter", status=_status(preemption))
+        return replace(found, preemption=preemption)
+
+    def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
+        """Filter and score every node for a pod, and preempt none."""
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
@@ -129,9 +180,11 @@ class Scheduler:
             return self._ranked(pod, verdicts, timer)
         if len(verdicts.verdict) == 0:
             return SchedulingDecision(pod, verdicts, None)
-        preemption = run_post_filters(self._post_filters, pod, verdicts)
-        timer("PostFilter", status=_status(preemption))
-        return SchedulingDecision(pod, verdicts, None, preemption)
+        return SchedulingDecision(pod, verdicts, None, _NONE_TRIED)
+
+    def unasked(self, pod: int) -> SchedulingDecision:
+        """No answer about a pod: no node was asked about."""
+        return SchedulingDecision(pod, self._filters.unasked(), None)
 
     def unknown(self, pod: int) -> str:
         """Why it is not known where a pod goes, a clause for people; empty where it is."""
@@ -179,6 +232,14 @@ class Scheduler:
             return self._filters.run(pod)
         except CycleError:
             return self._filters.unasked()
+
+    def prefilter(self, pod: int) -> PreFilterResult:
+        """Which plugins have something to say of a pod, on the state as it is; CycleError where one breaks off."""
+        return self._filters.prefilter(pod)
+
+    def passes(self, asked: PreFilterResult, node: int) -> bool:
+        """Whether a node passes, as those plugins say of it that were to be asked when ``prefilter`` was."""
+        return self._filters.run_on(asked, node) == PASSES
 
     def admitting(self, pod: int) -> IntArray:
         """The nodes that do not keep a pod out for what they are; all that ``fitting`` has are among them."""
@@ -240,9 +301,12 @@ class Scheduler:
         if decision.node >= 0:
             self._nominations.drop(decision.pod)
             self._state.place(decision.pod, decision.node)
-        elif decision.nominated_node >= 0:
-            self._nominations.give(decision.pod, decision.nominated_node)
-        elif decision.preemption is None or not decision.preemption.keeps_nomination:
+            return
+        if decision.preempts_on >= 0:
+            self._nominations.give(decision.pod, decision.preempts_on)
+        if decision.nominated_node >= 0:
+            self._nominations.note(decision.pod, decision.nominated_node)
+        elif not decision.keeps_nomination:
             self._nominations.drop(decision.pod)
 
 

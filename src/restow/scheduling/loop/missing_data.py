@@ -17,6 +17,7 @@ from restow.cluster.pod_values import PodClaim
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.excerpts import plural
 from restow.kube.objects import DEVICE_KINDS, PersistentVolumeClaim
+from restow.kube.objects.pods import SCHEDULING_GROUP
 from restow.scheduling.plugins.affinity_terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spread_terms import SELECTING_WORKLOADS
 
@@ -30,6 +31,7 @@ KINDS = (
     "CSIDriver",
     "CSIStorageCapacity",
     *DEVICE_KINDS,
+    "PodGroup",
     "Namespace",
     "Service",
     "ReplicaSet",
@@ -84,7 +86,7 @@ class MissingData:
 
     def decisive(self, pod: int) -> Kinds:
         """The missing kinds that could rule out nodes for a pod."""
-        known = self._left_open(pod)[0]
+        known = *self._left_open(pod)[0], *self._of_group(pod)
         self.missed.update(known)
         return known
 
@@ -96,7 +98,12 @@ class MissingData:
 
     def signature(self, pod: int) -> Hashable:
         """What distinguishes pods for ``decisive`` and ``scoring``; records nothing as missed."""
-        return self._left_open(pod)
+        return *self._left_open(pod), self._of_group(pod)
+
+    def _of_group(self, pod: int) -> Kinds:
+        """The kind of a pod's group, if it has one and the input lacks the kind."""
+        marks = self._pods.tables.group_marks[self._pods.group_marks[pod]]
+        return ("PodGroup",) if marks and SCHEDULING_GROUP in dict(marks) and "PodGroup" in self._missing else ()
 
     def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""

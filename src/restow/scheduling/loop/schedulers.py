@@ -7,13 +7,16 @@ that one. Source: the scheduler's profile map, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
+from restow.scheduling.framework.scheduling_groups import SchedulingGroups
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_for_others, waiting_pods
 from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
@@ -26,12 +29,20 @@ class Schedulers:
 
     def __init__(self, context: Context, profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,)) -> None:
         by_name = {profile.name: profile for profile in profiles}
+        self.context = context
         self._state = context.state
+        #: Which pods are scheduled together.
+        self.groups = SchedulingGroups(context.state)
         self._names = frozenset(by_name)
         self._ignores_gates = frozenset(name for name, profile in by_name.items() if profile.ignores_gates)
         #: Which nodes are kept for pods of any profile.
         self.nominations = Nominations(context.state, self._names, self._ignores_gates)
         self._schedulers = {name: Scheduler(context, profile, self.nominations) for name, profile in by_name.items()}
+
+    @property
+    def cluster(self) -> ClusterSnapshot:
+        """The cluster of their state."""
+        return self._state.cluster
 
     def queue(self) -> Queue:
         """The pods that wait for one of the schedulers now, in the one order in which they are taken."""
@@ -44,6 +55,27 @@ class Schedulers:
     def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
         return self.scheduler_of(pod).decide(pod, timer)
+
+    def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
+        """As ``decide``, but no pod is preempted."""
+        return self.scheduler_of(pod).find_node(pod, timer)
+
+    def unasked(self, pod: int) -> SchedulingDecision:
+        """No answer about a pod: no node was asked about."""
+        return self.scheduler_of(pod).unasked(pod)
+
+    def assume(self, pod: int, node: int) -> None:
+        """A pod is on a node from now on, and no node is kept for it any longer."""
+        self.nominations.drop(pod)
+        self._state.place(pod, node)
+
+    @contextmanager
+    def taken_back(self) -> Iterator[None]:
+        """Take back at the end what changes in the state meanwhile, and which nodes are kept for pods."""
+        mark, nominated = self._state.checkpoint(), self.nominations.all()
+        yield
+        self._state.undo(mark)
+        self.nominations.restore(nominated)
 
     def unknown(self, pod: int) -> str:
         """Why it is not known where a pod goes, a clause for people; empty where it is."""
@@ -102,19 +134,6 @@ class Schedulers:
         pods = self._state.cluster.pods
         asked: str = pods.tables.schedulers[pods.schedulers[pod]]
         return asked
-
-
-# ``restow schedule`` runs it once over the queue. A longer run keeps the ``Schedulers``, the profiles on one state with
-# their caches, and runs the loop each time pods wait.
-def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[SchedulingDecision]:
-    """The decisions about some pods in this order, or about all that wait now in the queue's.
-
-    A decision is true of the state when it is given; it is made true (``settle``) when the next one is asked for.
-    """
-    for pod in schedulers.queue().pods if pods is None else pods:
-        decision = schedulers.decide(pod)
-        yield decision
-        schedulers.settle(decision)
 
 
 @dataclass(slots=True)

@@ -8,23 +8,23 @@ and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: Default
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.pod_values import Flag
 from restow.documents.findings import Issue
-from restow.kube.objects import Condition, Int32
+from restow.kube.objects import Int32
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid, out_of_range
 from restow.scheduling.framework.filtering import PreFilterResult
 from restow.scheduling.framework.minors import PREEMPTION_TOLD, holds
 from restow.scheduling.framework.post_filtering import Candidate, FoundCandidates, Handle, Preemption
-from restow.scheduling.framework.requeueing import Action, Interest, PodFacts, Resource
+from restow.scheduling.framework.requeueing import Action, Interest, PodFacts, QueueSurroundings, Resource
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
 from restow.scheduling.preemption.dry_runs import DryRuns, ResourceTrials
-from restow.scheduling.preemption.victims import VictimSearch
+from restow.scheduling.preemption.victims import VictimSearch, leaves_for_others
 
 NAME = "DefaultPreemption"
 
@@ -119,18 +119,8 @@ class DefaultPreemption:
         rejection = verdicts.rejection(node)
         if rejection is not None and rejection.outcome.unresolvable:
             return ""
-        leaving = (each for each in self._state.pods_on(node).tolist() if self._is_preempted(each))
+        leaving = (each for each in self._state.pods_on(node).tolist() if leaves_for_others(self._state, each))
         return _TERMINATING if any(self._pods.priority[each] < self._pods.priority[pod] for each in leaving) else ""
-
-    def _is_preempted(self, pod: int) -> bool:
-        """Whether a pod is on its way out because another one preempted it."""
-        conditions = self._pods.tables.conditions[self._pods.conditions[pod]]
-        return bool(self._state.terminating[pod]) and any(map(_shows_preemption, conditions))
-
-
-def _shows_preemption(condition: Condition) -> bool:
-    shown = (condition.type, condition.status, condition.reason)
-    return shown == ("DisruptionTarget", "True", "PreemptionByScheduler")
 
 
 def _resolvable(verdicts: Verdicts) -> BoolArray:
@@ -145,9 +135,10 @@ def _failure(total: int, reasons: Mapping[str, int]) -> str:
     return f"preemption: 0/{total} nodes are available:{histogram(given)}"
 
 
-def _waits_for_victims(pod: PodFacts, preempting: Container[str]) -> str | None:
+def _waits_for_victims(pod: PodFacts, surroundings: QueueSurroundings) -> str | None:
     """A pod is not tried while its victims are still being deleted; those are to go before it looks again."""
-    return "waiting for the preemption for this pod to be finished" if pod.uid in preempting else None
+    waits = pod.uid in surroundings.preempting
+    return "waiting for the preemption for this pod to be finished" if waits else None
 
 
 PLUGIN = SchedulerPlugin(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,13 @@ import numpy.typing as npt
 from restow.cluster.budgets import covered_groups
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Pods
+from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
-from restow.kube.objects import LabelSelector, PodDisruptionBudget
+from restow.kube.objects import Condition, LabelSelector, PodDisruptionBudget
+from restow.kube.objects.pods import SCHEDULING_GROUP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import NO_PODS, UsagePlugin
+from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
 from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates, starts
 
 _BUDGET: Final = "PodDisruptionBudget"
@@ -133,9 +136,33 @@ class VictimBudgets:
                     self._of_group[group].append(number)
 
 
-def by_importance(pods: Pods, some: IntArray, group: IntArray) -> IntArray:
-    """The order of some pods by groups, in each the most important first; equals in order of their names."""
-    return np.lexsort((pods.rank[some], starts(pods, some), -pods.priority[some], group))
+def by_importance(cluster: ClusterSnapshot, some: IntArray, group: IntArray) -> IntArray:
+    """The order of some pods by these groups, in each the most important first; equals in order of their names."""
+    pods = cluster.pods
+    keys: list[npt.NDArray[Any]] = [pods.rank[some], starts(pods, some), -pods.priority[some], group]
+    if holds(GROUPS_PREEMPT, cluster):
+        keys.insert(2, ~_in_scheduling_group(pods, some))
+    return np.lexsort(keys)
+
+
+def _in_scheduling_group(pods: Pods, some: IntArray) -> BoolArray:
+    """Which pods name a PodGroup: since 1.37 they are more important than others of the same priority."""
+    table = pods.tables.group_marks
+    marked = np.array([bool(marks) and SCHEDULING_GROUP in dict(marks) for marks in table], dtype=bool)
+    named: BoolArray = marked[pods.group_marks[some]]
+    return named
+
+
+def leaves_for_others(state: ClusterState, pod: int) -> bool:
+    """Whether a pod is on its way out because another one preempted it."""
+    pods = state.cluster.pods
+    conditions = pods.tables.conditions[pods.conditions[pod]]
+    return bool(state.terminating[pod]) and any(map(_shows_preemption, conditions))
+
+
+def _shows_preemption(condition: Condition) -> bool:
+    shown = (condition.type, condition.status, condition.reason)
+    return shown == ("DisruptionTarget", "True", "PreemptionByScheduler")
 
 
 class VictimSearch:
@@ -162,7 +189,7 @@ class VictimSearch:
         """The pods of less than a priority on some nodes (in order of their names)."""
         self.catch_up()
         lower, group = self._below(priority, nodes)
-        order = by_importance(self._pods, lower, group)
+        order = by_importance(self._state.cluster, lower, group)
         lower, group = lower[order], group[order]
         violating = self._disruption.violating(lower, group)
         if violating.any():
@@ -183,7 +210,7 @@ class VictimSearch:
         return Candidates(
             nodes=potential.nodes[having],
             first=np.concatenate(([0], np.cumsum(counted[having]))),
-            victims=pods[by_importance(self._pods, pods, group)],
+            victims=pods[by_importance(self._state.cluster, pods, group)],
             violations=np.bincount(group[potential.violating[chosen]], minlength=len(potential.nodes))[having],
         )
 

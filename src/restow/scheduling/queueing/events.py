@@ -8,11 +8,12 @@ isPodWorthRequeuing and runPreEnqueuePlugins, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.scheduling.framework.requeueing import (
+    ALONE,
     ANYTHING,
     Action,
     ClusterEvent,
@@ -20,6 +21,7 @@ from restow.scheduling.framework.requeueing import (
     NodeFacts,
     PodFacts,
     PreEnqueue,
+    QueueSurroundings,
     Resource,
 )
 from restow.scheduling.queueing.queued_pods import QueuedPod
@@ -33,20 +35,24 @@ RESOURCES: Final[Mapping[str, Resource]] = {
     "CSIDriver": Resource.CSI_DRIVER,
     "CSIStorageCapacity": Resource.CSI_STORAGE_CAPACITY,
     "VolumeAttachment": Resource.VOLUME_ATTACHMENT,
+    "PodGroup": Resource.POD_GROUP,
 }
 
 
 def pod_events(old: PodFacts | None, new: PodFacts | None) -> list[ClusterEvent]:
     """What a change of one pod means to others; None where it was not there, or is gone.
 
-    A pod that has no node matters to others only while a node is kept for it.
+    A pod that has no node matters to others only while a node is kept for it, or as one more of its group.
     """
     if new is not None and new.node:
         if old is None or not old.node:
             return [ClusterEvent(Resource.ASSIGNED_POD, Action.ADD, None, new)]
         return _pod_updates(Resource.ASSIGNED_POD, old, new)
     if old is None:
-        return []
+        # To a group, each of its pods matters.
+        return (
+            [ClusterEvent(Resource.UNSCHEDULABLE_POD, Action.ADD, None, new)] if new is not None and new.group else []
+        )
     if old.node:
         return [ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE, old)]
     if old.nominated_node and (new is None or new.nominated_node != old.nominated_node):
@@ -123,10 +129,9 @@ class ProfileRules:
 class QueueingRules:
     """The queueing rules of all profiles, by the scheduler that pods name."""
 
-    def __init__(self, profiles: Mapping[str, ProfileRules], preempting: Container[str] = ()) -> None:
+    def __init__(self, profiles: Mapping[str, ProfileRules], surroundings: QueueSurroundings = ALONE) -> None:
         self._profiles = profiles
-        #: The uids of the pods whose victims are still being deleted.
-        self._preempting = preempting
+        self._surroundings = surroundings
 
     def is_registered(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether a plugin waits for such events in some profile."""
@@ -148,12 +153,12 @@ class QueueingRules:
         gates = self._of(queued.pod).pre_enqueue
         first = [queued.gated_by] if queued.gated_by in gates else []
         names = dict.fromkeys([*first, *gates])
-        return next((name for name in names if gates[name](queued.pod, self._preempting) is not None), "")
+        return next((name for name in names if gates[name](queued.pod, self._surroundings) is not None), "")
 
     def why_gated(self, queued: QueuedPod) -> str | None:
         """What the plugin says that does not let a pod be tried; None where it has nothing against it any more."""
         gate = self._of(queued.pod).pre_enqueue.get(queued.gated_by)
-        return gate(queued.pod, self._preempting) if gate is not None else None
+        return gate(queued.pod, self._surroundings) if gate is not None else None
 
     def waits_for(self, queued: QueuedPod) -> Iterator[str]:
         """What can help a pod, in words."""

@@ -3,8 +3,8 @@
 A pod is in one place. *Active* pods are tried in order of priority, then of how long they have waited. A pod that was
 rejected becomes *unschedulable* until an event that one of the plugins that rejected it is registered for; then it
 returns to the active ones, by way of *backoff* while its wait lasts. After an attempt that ends in an error it goes to
-backoff at once. When no pod is active, one in backoff is tried early, unless it waits because of an error. A pod that
-was unschedulable for five minutes is tried again without any event.
+backoff at once, and so it does as one of a group. When no pod is active, one in backoff is tried early, unless it waits
+because of an error or for its group. A pod that was unschedulable for five minutes is tried again without any event.
 
 There is no I/O and no clock: ``now`` is an argument, in seconds of any clock that does not go back; waits end at its
 whole seconds. What is due by then is done before anything else. Source: PriorityQueue, Kubernetes 1.36.
@@ -24,6 +24,7 @@ from typing import Final
 
 from restow.scheduling.framework.requeueing import (
     BACKOFF_COMPLETE,
+    FORCE_ACTIVATE,
     POP_FROM_BACKOFF,
     SCHEDULE_ATTEMPT_FAILURE,
     UNSCHEDULABLE_TIMEOUT,
@@ -176,7 +177,20 @@ class SchedulingQueue:
             if first is None:
                 return None
             self.incoming[QueuePlace.ACTIVE, POP_FROM_BACKOFF] += 1
-        queued = self._pods[first[0]]
+        return self._begin(self._pods[first[0]])
+
+    def take(self, key: str, now: float) -> QueuedPod | None:
+        """One pod, wherever it waits, because others of its group are tried; None where it may not be tried or is not there."""
+        self._advance(now)
+        queued = self._pods.get(key)
+        if queued is None or self.place(key) is QueuePlace.IN_FLIGHT:
+            return None
+        if key not in self._active:
+            self._to_active(self._checked(queued), FORCE_ACTIVATE, now)
+        return self._begin(self._pods[key]) if key in self._active else None
+
+    def _begin(self, queued: QueuedPod) -> QueuedPod:
+        """A pod is tried from now on."""
         self._take_out(queued.key)
         tried = self._pods[queued.key] = replace(queued, attempts=queued.attempts + 1)
         self._in_flight.begin(queued.key)
@@ -234,8 +248,11 @@ class SchedulingQueue:
         self._to_active(self._checked(queued), label, now)
 
     def _may_fit_now(self, failed: QueuedPod) -> bool:
-        """Whether an attempt that failed may succeed now: there was an error, or something helpful happened meanwhile."""
-        if not failed.rejected_by or failed.key not in self._in_flight:
+        """Whether an attempt that failed may succeed now: there was an error, or something helpful happened meanwhile.
+
+        Pods of a group are always tried again: what helps one of them is no matter of that pod alone.
+        """
+        if not failed.rejected_by or failed.pod.group or failed.key not in self._in_flight:
             return True
         return any(self.rules.helps(event, failed) for event in self._in_flight.since(failed.key))
 
@@ -293,9 +310,10 @@ class SchedulingQueue:
         else:
             self._reorder_backoff(queued)
 
+    # No event wakes a group, so its pods are in backoff after each attempt; tried early, they would be tried all the time.
     def _reorder_backoff(self, queued: QueuedPod) -> None:
         ends = self.backoff_ends(queued.key)
-        if queued.rejected_by:
+        if queued.rejected_by and not queued.pod.group:
             self._backoff.put(queued.key, (ends, *queued.order))
         else:
             self._error_backoff.put(queued.key, (ends, queued.number))

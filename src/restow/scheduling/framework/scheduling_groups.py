@@ -1,0 +1,106 @@
+"""Pods that the scheduler decides about together: which PodGroup a pod names, and how many of its pods there are.
+
+A pod names its PodGroup in ``spec.schedulingGroup``. An API server keeps that field only with the feature gate
+GenericWorkload, so a pod that has one shows that the scheduler decides about groups. A *gang* (``minCount``) gets nodes
+for so many of its pods, or for none; any other group for as many as fit. A pod is not tried before its PodGroup is there
+and the gang has enough pods. Source: the plugin GangScheduling and the states of pod groups, Kubernetes 1.36 and 1.37.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pods import PENDING
+from restow.cluster.state import ClusterState
+from restow.kube.objects import PodGroup
+from restow.kube.objects.pods import SCHEDULING_GROUP
+from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
+
+#: Namespace and name of a PodGroup.
+GroupKey = tuple[str, str]
+
+
+class SchedulingGroups:
+    """The groups that the pods of one state name."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._pods = state.cluster.pods
+        #: The name in each mark that has one, and the marks with each name; for so many marks.
+        self._names: dict[int, str] = {}
+        self._marks: dict[str, list[int]] = {}
+        self._read = 0
+
+    def of(self, pod: int) -> GroupKey | None:
+        """The group that a pod names; None where it names none."""
+        self._catch_up()
+        name = self._names.get(int(self._pods.group_marks[pod])) if self._names else None
+        return None if name is None else (self._pods.tables.namespaces[self._pods.namespace[pod]], name)
+
+    def pod_group(self, key: GroupKey) -> PodGroup | None:
+        """The object; None where there is none."""
+        found: PodGroup | None = self._state.cluster.kind("PodGroup").get(key)
+        return found
+
+    def members(self, key: GroupKey) -> IntArray:
+        """The pods of a group that are there and not over, with a node or without."""
+        self._catch_up()
+        pods, (namespace, name) = self._pods, key
+        marked = np.isin(pods.group_marks, self._marks.get(name, ()))
+        rows = np.flatnonzero(marked & self._state.exists & ~pods.terminal)
+        names = pods.tables.namespaces
+        return rows[[names[each] == namespace for each in pods.namespace[rows].tolist()]]
+
+    def placed(self, key: GroupKey) -> list[int]:
+        """The pods of a group that have a node."""
+        members = self.members(key)
+        placed: list[int] = members[self._state.node[members] != PENDING].tolist()
+        return placed
+
+    def why_not_tried(self, key: GroupKey) -> str | None:
+        """Why no pod of a group may be tried yet, in the scheduler's words; None where they may."""
+        found = self.pod_group(key)
+        if found is None:
+            return f'waiting for pods\'s pod group "{key[1]}" to appear in scheduling queue'
+        if len(self.members(key)) < least_of(found):
+            return "waiting for minCount pods from a gang to appear in scheduling queue"
+        return self._gated_member(key) if holds(GROUPS_PREEMPT, self._state.cluster) else None
+
+    def _gated_member(self, key: GroupKey) -> str | None:
+        """Since 1.37 a pod with scheduling gates holds back its whole group."""
+        members, gates = self.members(key), self._pods.tables.gates
+        waiting = members[self._state.node[members] == PENDING].tolist()
+        gated = next((each for each in waiting if gates[self._pods.gates[each]]), None)
+        return (
+            None if gated is None else f"waiting for {self._pods.names[gated]} of its group, which has scheduling gates"
+        )
+
+    def held_back(self, pods: Iterable[int]) -> dict[int, str]:
+        """Those of some pods that may not be tried yet because of their group, and why."""
+        self._catch_up()
+        if not self._names:
+            return {}
+        groups = {pod: key for pod in pods if (key := self.of(pod)) is not None}
+        reasons = {key: self.why_not_tried(key) for key in set(groups.values())}
+        return {pod: why for pod, key in groups.items() if (why := reasons[key]) is not None}
+
+    def _catch_up(self) -> None:
+        """Read the marks of pods that are new."""
+        table = self._pods.tables.group_marks
+        if self._read == len(table):
+            return
+        for mark in range(self._read, len(table)):
+            name = dict(table[mark]).get(SCHEDULING_GROUP)
+            if name:
+                self._names[mark] = name
+                self._marks.setdefault(name, []).append(mark)
+        self._read = len(table)
+
+
+def least_of(group: PodGroup) -> int:
+    """How many pods of a group must have nodes before any is bound: ``minCount`` of a gang, otherwise one."""
+    gang = group.spec.scheduling_policy.gang
+    return 1 if gang is None else gang.min_count

@@ -1,0 +1,241 @@
+"""One cycle about a whole group: a node for each of its pods, with those before it on theirs; or nodes for none.
+
+The pods are decided one after the other, and each that finds a node is assumed there. Then all are taken back, and the
+group gets its nodes if enough of its pods have one: ``minCount`` of a gang, those that have one already included, and one
+of any other group. Pods that found no node wait alone. If the group fails, so does each of its pods.
+
+Up to 1.36 a pod that fits nowhere may preempt others. It is assumed on that node, beside its victims, and the group waits
+until they are gone. Since 1.37 the cycle ends as soon as ``minCount`` is out of reach, and no pod preempts for itself: the
+group does (``group_preemption``). Whom that does not concern is in ``group_rules``.
+Source: podGroupSchedulingDefaultAlgorithm and submitPodGroupAlgorithmResult, Kubernetes 1.36 and 1.37.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from restow.cluster.pods import PENDING
+from restow.kube.objects import PodGroup
+from restow.scheduling.framework.extension_points import PhaseTimer, untimed
+from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
+from restow.scheduling.framework.scheduling_groups import GroupKey, least_of
+from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
+from restow.scheduling.loop.group_preemption import Placements, preempt
+from restow.scheduling.loop.group_rules import mismatch, not_modelled
+from restow.scheduling.loop.schedulers import Schedulers
+
+#: What every pod is told whose group gets no nodes, before the reason.
+_FAILED: Final = "pod group is unschedulable"
+_TOO_FEW: Final = (
+    f"{_FAILED}, waiting for minCount pods from a gang to be scheduled, "
+    "one or more plugins asked to wait and no plugin rejected pod"
+)
+_PREEMPTING: Final = f"{_FAILED}, pod group is waiting for preemption to complete"
+
+#: Chooses the node of a decision for some node.
+Choose = Callable[[SchedulingDecision], int]
+
+
+@dataclass(slots=True, frozen=True)
+class GroupDecision:
+    """What one cycle says of a group."""
+
+    group: GroupKey
+    #: About the pods in the order in which they are tried; each is true with those before it on their nodes.
+    decisions: Sequence[SchedulingDecision]
+    #: Where each pod is meanwhile, or PENDING.
+    nodes: Sequence[int]
+    #: Whether the pods with nodes get them.
+    is_placed: bool
+    #: What the group is told; empty where it is placed.
+    message: str = ""
+    is_error: bool = False
+
+    @property
+    def rest(self) -> Sequence[int]:
+        """The pods without nodes."""
+        return [each.pod for each, node in zip(self.decisions, self.nodes, strict=True) if node == PENDING]
+
+
+def decide_group(
+    schedulers: Schedulers, group: GroupKey, pods: Sequence[int], choose: Choose, timer: PhaseTimer = untimed
+) -> GroupDecision:
+    """Decide about pods of a group that may be tried, in this order; afterwards the state is as before."""
+    found = schedulers.groups.pod_group(group)
+    cycle = _Cycle(schedulers, group, found or PodGroup(), choose, timer)
+    if found is None:
+        return cycle.broken_off(pods, {}, f"failed to get podGroup {'/'.join(group)}")
+    if unknown := not_modelled(found, schedulers.cluster):
+        return cycle.unanswered(pods, unknown)
+    if problem := mismatch(schedulers, group, found, pods):
+        return cycle.broken_off(pods, {}, problem)
+    return cycle.as_one(pods) if holds(GROUPS_PREEMPT, schedulers.cluster) else cycle.pod_by_pod(pods)
+
+
+@dataclass(slots=True)
+class _Trial:
+    """Pods that were tried, and where they are meanwhile."""
+
+    decisions: list[SchedulingDecision] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    #: Since 1.37: what the group is told that gets no nodes.
+    told: str = ""
+
+    @property
+    def placements(self) -> Placements:
+        """The pods that have a node, and the node."""
+        return [(each.pod, node) for each, node in self.pairs if node != PENDING]
+
+    @property
+    def is_enough(self) -> bool:
+        """Since 1.37: whether the pods with nodes get them."""
+        return bool(self.placements) and not self.told
+
+    @property
+    def pairs(self) -> Iterator[tuple[SchedulingDecision, int]]:
+        """Each decision, and where its pod is."""
+        return zip(self.decisions, self.nodes, strict=True)
+
+    @property
+    def broken(self) -> SchedulingDecision | None:
+        """The decision that says nothing of nodes, with which the trial ended; None where there is none."""
+        last = self.decisions[-1] if self.decisions else None
+        return last if last is not None and (last.error or last.unknown) else None
+
+
+@dataclass(slots=True, frozen=True)
+class _Cycle:
+    schedulers: Schedulers
+    group: GroupKey
+    pod_group: PodGroup
+    choose: Choose
+    timer: PhaseTimer
+
+    def pod_by_pod(self, pods: Sequence[int]) -> GroupDecision:
+        """Up to 1.36."""
+        trial = _Trial()
+        with self.schedulers.taken_back():
+            for pod in pods:
+                self._take(trial, self.schedulers.decide(pod, self.timer))
+                if trial.broken:
+                    break
+            is_enough = not self._progress(0)[1]
+        if trial.broken:
+            return self._broken(pods, trial)
+        if not (trial.placements and is_enough):
+            words = self._words(len(trial.placements))
+            given_up = [
+                _waiting(each, GroupWait(_TOO_FEW, words)) if node != PENDING else each for each, node in trial.pairs
+            ]
+            return self._failed(given_up, trial.nodes, _FAILED)
+        if all(each.ranking is not None for each, node in trial.pairs if node != PENDING):
+            return GroupDecision(self.group, trial.decisions, trial.nodes, True)
+        words = f"{_title(self.group)} gets its nodes once the pods are gone that its pods preempt"
+        waiting = [
+            each if each.ranking is None else _waiting(each, GroupWait(_PREEMPTING, words, node))
+            for each, node in trial.pairs
+        ]
+        return self._failed(waiting, trial.nodes, _PREEMPTING)
+
+    def as_one(self, pods: Sequence[int]) -> GroupDecision:
+        """Since 1.37."""
+        with self.schedulers.taken_back():
+            trial = self._until_out_of_reach(pods)
+        if trial.broken:
+            return self._broken(pods, trial)
+        if trial.is_enough:
+            return GroupDecision(self.group, trial.decisions, trial.nodes, True)
+        found = preempt(self.schedulers, self.pod_group.spec.priority, pods, lambda: self._placements(pods))
+        told = ", ".join(filter(None, (trial.told, found.message)))
+        given_up = told if found.helps else f"{_FAILED}, {told}"
+        messages = [given_up if node != PENDING else "" for node in trial.nodes]
+        messages += [trial.told] * (len(pods) - len(trial.nodes))
+        nodes = [*trial.nodes, *[PENDING] * (len(pods) - len(trial.nodes))]
+        words = self._words(len(trial.placements))
+        waits = [
+            GroupWait(message, words, found.nominated.get(pod, PENDING), is_kept=found.helps or node == PENDING)
+            for pod, node, message in zip(pods, nodes, messages, strict=True)
+        ]
+        waits[0] = replace(waits[0], victims=found.victims)
+        decisions = [*trial.decisions, *map(self.schedulers.unasked, pods[len(trial.decisions) :])]
+        return self._failed(list(map(_waiting, decisions, waits)), nodes, told)
+
+    def _placements(self, pods: Sequence[int]) -> tuple[Placements, str]:
+        """Where the pods go now, and stay; or why the group gets no nodes."""
+        trial = self._until_out_of_reach(pods)
+        if trial.broken:
+            return [], trial.broken.message
+        return (trial.placements, "") if trial.is_enough else ([], trial.told)
+
+    def _until_out_of_reach(self, pods: Sequence[int]) -> _Trial:
+        """Try the pods for as long as there can still be enough; they stay where they are assumed."""
+        trial = _Trial()
+        scheduled, lacking = self._progress(len(pods))
+        if lacking and scheduled + len(pods) < least_of(self.pod_group):
+            trial.told = f"{_FAILED}, {lacking}"
+            return trial
+        for left, pod in zip(range(len(pods) - 1, -1, -1), pods, strict=True):
+            self._take(trial, self.schedulers.find_node(pod, self.timer))
+            if trial.broken:
+                return trial
+            scheduled, lacking = self._progress(left)
+            if lacking and scheduled + left < least_of(self.pod_group):
+                trial.told = lacking
+                return trial
+        trial.told = f"{_FAILED}, {lacking}" if lacking else ("" if trial.placements else _FAILED)
+        return trial
+
+    def _progress(self, remaining: int) -> tuple[int, str]:
+        """How many pods of the group have nodes, and what is lacking with so many that were not tried."""
+        least, scheduled = least_of(self.pod_group), len(self.schedulers.groups.placed(self.group))
+        if scheduled >= least:
+            return scheduled, ""
+        verb = "cannot be" if scheduled + remaining < least else "is not yet"
+        return scheduled, f"minCount ({least}) {verb} satisfied: {scheduled} scheduled, {remaining} remaining"
+
+    def _words(self, found: int) -> str:
+        there = len(self.schedulers.groups.placed(self.group))
+        have = f"{there} {'has' if there == 1 else 'have'} one already" if there else ""
+        find = f"{found} of its pods {'finds' if found == 1 else 'find'} a node"
+        return f"{_title(self.group)} needs {least_of(self.pod_group)}: {', '.join(filter(None, (find, have)))}"
+
+    def _take(self, trial: _Trial, decision: SchedulingDecision) -> None:
+        """Assume a pod where it goes, or where it would preempt others."""
+        node = decision.nominated_node if decision.ranking is None else self.choose(decision)
+        trial.decisions.append(decision)
+        trial.nodes.append(node)
+        if decision.preempts_on != PENDING:
+            self.schedulers.nominations.give(decision.pod, node)
+        if node != PENDING:
+            self.schedulers.assume(decision.pod, node)
+
+    def _failed(self, decisions: Sequence[SchedulingDecision], nodes: Sequence[int], message: str) -> GroupDecision:
+        return GroupDecision(self.group, decisions, nodes, False, message)
+
+    def unanswered(self, pods: Sequence[int], unknown: str) -> GroupDecision:
+        """That it is not known where any of the pods goes."""
+        decisions = [replace(self.schedulers.unasked(pod), unknown=unknown) for pod in pods]
+        return self._failed(decisions, [PENDING] * len(pods), unknown)
+
+    def _broken(self, pods: Sequence[int], trial: _Trial) -> GroupDecision:
+        """A decision about one of the pods broke off, and with it all of them."""
+        last = trial.decisions[-1]
+        if last.unknown:
+            return self.unanswered(pods, last.unknown)
+        return self.broken_off(pods, {last.pod: last}, f"failed to schedule other pod from a pod group: {last.error}")
+
+    def broken_off(self, pods: Sequence[int], known: dict[int, SchedulingDecision], problem: str) -> GroupDecision:
+        """An error of all pods but those of which another one is known."""
+        decisions = [known.get(pod) or replace(self.schedulers.unasked(pod), error=problem) for pod in pods]
+        return replace(self._failed(decisions, [PENDING] * len(pods), problem), is_error=True)
+
+
+def _title(group: GroupKey) -> str:
+    return f"PodGroup {'/'.join(group)}"
+
+
+def _waiting(decision: SchedulingDecision, wait: GroupWait) -> SchedulingDecision:
+    """The decision about a pod that does not get its node, or has found none, because its group waits."""
+    return replace(decision, ranking=None, group_wait=wait)

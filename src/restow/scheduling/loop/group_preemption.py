@@ -1,0 +1,145 @@
+"""What a whole group would preempt: the pods of lower priority, in all of the cluster, that have to go for it.
+
+All such pods leave. If the group finds its nodes then, they are reprieved one by one: first those that a budget protects,
+then the others, each time the more important first. One is spared if every pod of the group still passes on its node.
+Victims that have to go together (``disruptionMode``) are taken one by one.
+Source: PodGroupEvaluator and MoreImportantVictim, Kubernetes 1.37.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import PENDING
+from restow.cluster.state import ClusterState
+from restow.scheduling.framework.filtering import PreFilterResult
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
+from restow.scheduling.plugins.dynamic_resources import NAME as DYNAMIC_RESOURCES
+from restow.scheduling.preemption.victims import VictimBudgets, by_importance, leaves_for_others
+
+#: Pods, and the node where each is assumed.
+Placements = list[tuple[int, int]]
+
+_PREFIX: Final = "pod group preemption: "
+#: What DynamicResources says of a group, whatever claims its pods have.
+_CLAIMS: Final = "deallocation and deletion of ResourceClaims completed"
+
+
+@dataclass(slots=True, frozen=True)
+class GroupPreemption:
+    """What preemption can do for a group."""
+
+    #: What the group is told of it; empty where its scheduler does not preempt.
+    message: str = ""
+    #: Whether it can be scheduled once the victims are gone.
+    helps: bool = False
+    #: The nodes that are kept for its pods until then.
+    nominated: Mapping[int, int] = field(default_factory=dict)
+    #: The pods that have to go, the most important first.
+    victims: tuple[int, ...] = ()
+
+
+def preempt(
+    schedulers: Schedulers, priority: int, pods: Sequence[int], place: Callable[[], tuple[Placements, str]]
+) -> GroupPreemption:
+    """What a group of this priority can preempt for its pods, one at least; the state is the same afterwards.
+
+    ``place`` assumes the pods where they go on the state as it is and says where, or says why the group gets no nodes.
+    """
+    state, asked_last = schedulers.context.state, schedulers.scheduler_of(pods[0]).asked_last
+    before = _CLAIMS if DYNAMIC_RESOURCES in asked_last else ""
+    if PREEMPTION not in asked_last:
+        return GroupPreemption(before)
+    if state.cluster.pods.carries(pods[0], Flag.NEVER_PREEMPTS):
+        return _in_vain(before, "not eligible due to preemptionPolicy=Never.")
+    nominated = {pod: schedulers.nominations.node(pod) for pod in pods}
+    if any(_is_being_cleared(state, node, priority) for node in {*nominated.values()} - {PENDING}):
+        return GroupPreemption(f"{_PREFIX}ongoing preemption on nominated nodes", True, nominated)
+    lower = np.flatnonzero(state.holds_resources() & (state.node >= 0) & (state.cluster.pods.priority < priority))
+    if len(lower) == 0:
+        return _in_vain("", "No preemption victims found for incoming preemptor")
+    found, why = _found(schedulers, lower, place)
+    return _in_vain(before, why) if why else found
+
+
+def _in_vain(before: str, why: str) -> GroupPreemption:
+    """Preemption that does not help, with what the plugin before it said."""
+    return GroupPreemption(", ".join(filter(None, (before, f"{_PREFIX}{why}"))))
+
+
+def _is_being_cleared(state: ClusterState, node: int, priority: int) -> bool:
+    """Whether pods of less than a priority leave a node because others preempted them."""
+    leaving = (each for each in state.pods_on(node).tolist() if leaves_for_others(state, each))
+    return any(state.cluster.pods.priority[each] < priority for each in leaving)
+
+
+def _found(
+    schedulers: Schedulers, lower: IntArray, place: Callable[[], tuple[Placements, str]]
+) -> tuple[GroupPreemption, str]:
+    """Who has to go, or why nobody helps by that."""
+    state = schedulers.context.state
+    order, homes = _in_order(schedulers, lower), dict(zip(lower.tolist(), state.node[lower].tolist(), strict=True))
+    with schedulers.taken_back():
+        for pod in order:
+            state.remove(pod)
+        with schedulers.taken_back():
+            placements, why = place()
+        asked = _asked(schedulers, placements)
+        victims = [] if why else [pod for pod in order if not _is_spared(schedulers, pod, homes[pod], asked)]
+    found = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
+    return GroupPreemption(found, True, dict(placements), tuple(_by_importance(schedulers, victims))), why
+
+
+# What a plugin found to have nothing to say of while all potential victims were away, it is not asked about when they
+# come back, although a pod's terms about others may matter again then. So it is in Kubernetes 1.37.
+def _asked(schedulers: Schedulers, placements: Placements) -> list[tuple[PreFilterResult, int]]:
+    """The plugins to ask about each pod on its node, which have something to say of it now."""
+    asked: list[tuple[PreFilterResult, int]] = []
+    with schedulers.taken_back():
+        for pod, node in placements:
+            asked.append((schedulers.scheduler_of(pod).prefilter(pod), node))
+            schedulers.assume(pod, node)
+    return asked
+
+
+def _in_order(schedulers: Schedulers, lower: IntArray) -> list[int]:
+    """The potential victims in the order in which they are reprieved."""
+    budgets = schedulers.context.shared(VictimBudgets)
+    budgets.catch_up()
+    order = np.array(_by_importance(schedulers, lower.tolist()), dtype=np.int64)
+    violating = budgets.violating(order, np.zeros(len(order), dtype=np.int64))
+    reprieved: list[int] = [*order[violating].tolist(), *order[~violating].tolist()]
+    return reprieved
+
+
+def _by_importance(schedulers: Schedulers, pods: Sequence[int]) -> list[int]:
+    some = np.array(pods, dtype=np.int64)
+    ordered: list[int] = some[by_importance(schedulers.cluster, some, np.zeros_like(some))].tolist()
+    return ordered
+
+
+def _is_spared(schedulers: Schedulers, victim: int, node: int, asked: Sequence[tuple[PreFilterResult, int]]) -> bool:
+    """Whether all pods of the group still pass on their nodes with a pod back on its own, where it stays if they do."""
+    state = schedulers.context.state
+    before = state.checkpoint()
+    state.place(victim, node)
+    with schedulers.taken_back():
+        fits = all(_passes(schedulers, plugins, target) for plugins, target in asked)
+    if not fits:
+        state.undo(before)
+    return fits
+
+
+def _passes(schedulers: Schedulers, asked: PreFilterResult, node: int) -> bool:
+    """Whether a pod passes on a node; it is assumed there then, for the pods that come after it."""
+    passes = schedulers.scheduler_of(asked.pod).passes(asked, node)
+    if passes:
+        schedulers.assume(asked.pod, node)
+    return passes

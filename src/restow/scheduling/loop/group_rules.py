@@ -1,0 +1,72 @@
+"""Groups that cannot be decided about: of some it is unknown where their pods go, in others the pods differ too much.
+
+Source: frameworkForPodGroup of Kubernetes 1.36, validatePodGroup of 1.37.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from restow.cluster.pod_values import Flag
+from restow.cluster.snapshot import ClusterSnapshot
+from restow.kube.objects import PodGroup
+from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
+from restow.scheduling.framework.scheduling_groups import GroupKey
+from restow.scheduling.loop.schedulers import Schedulers
+
+_ALIKE: Final = "all pods in a single pod group should have the same"
+
+
+def not_modelled(group: PodGroup, cluster: ClusterSnapshot) -> str:
+    """Why it is not known where the pods of a group go, a clause for people; empty where it is."""
+    constraints = group.spec.scheduling_constraints
+    if not holds(GROUPS, cluster):
+        return "restow schedules groups as kube-scheduler 1.36 and later do"
+    if constraints is not None and constraints.topology:
+        return "its group has to share a domain, which restow does not model"
+    if group.spec.parent_composite_pod_group_name:
+        return "its group is part of a group of groups, which restow does not model"
+    return ""
+
+
+def scheduled_condition(cluster: ClusterSnapshot) -> str:
+    """The type of the condition in a PodGroup's status that says whether its pods got nodes."""
+    return "PodGroupInitiallyScheduled" if holds(GROUPS_PREEMPT, cluster) else "PodGroupScheduled"
+
+
+def mismatch(schedulers: Schedulers, key: GroupKey, group: PodGroup, pods: Sequence[int]) -> str:
+    """In what pods differ that have to be alike, in the scheduler's words; empty where they are.
+
+    Since 1.37 priorities and preemption policies count too, and those of pods that have nodes.
+    """
+    if not holds(GROUPS_PREEMPT, schedulers.cluster):
+        return _other_scheduler(schedulers.cluster, pods)
+    everyone = (*pods, *schedulers.groups.placed(key))
+    return next(filter(None, (_difference(schedulers.cluster, group, each, pods[0]) for each in everyone)), "")
+
+
+def _scheduler(cluster: ClusterSnapshot, pod: int) -> str:
+    asked: str = cluster.pods.tables.schedulers[cluster.pods.schedulers[pod]]
+    return asked
+
+
+def _other_scheduler(cluster: ClusterSnapshot, pods: Sequence[int]) -> str:
+    first, *others = (_scheduler(cluster, pod) for pod in pods)
+    other = next((each for each in others if each != first), first)
+    return f'{_ALIKE} .spec.schedulerName set, got: "{first}" and "{other}"' if other != first else ""
+
+
+def _difference(cluster: ClusterSnapshot, group: PodGroup, pod: int, first: int) -> str:
+    own, other = (_scheduler(cluster, each) for each in (pod, first))
+    if own != other:
+        return f'{_ALIKE} .spec.schedulerName set, got: "{own}" and "{other}"'
+    priority, wanted = int(cluster.pods.priority[pod]), group.spec.priority
+    if priority != wanted:
+        return f"{_ALIKE} priority as the pod group's priority, got {priority} and {wanted}"
+    policy, others = (_preemption_policy(cluster, each) for each in (pod, first))
+    return f"{_ALIKE} preemption policy, got {policy} and {others}" if policy != others else ""
+
+
+def _preemption_policy(cluster: ClusterSnapshot, pod: int) -> str:
+    return "Never" if cluster.pods.carries(pod, Flag.NEVER_PREEMPTS) else "PreemptLowerPriority"

@@ -1,0 +1,205 @@
+"""Groups of pods in one pass over the queue: a gang gets nodes for enough of its pods, or for none.
+
+What kube-scheduler itself does with random groups is asked in ``oracle/test_group_differential``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from builders import Object, a_node, a_pod, ago
+from builders.cluster_objects import a_pod_group, in_group
+from descheduling.harness import a_cluster
+from restow.cluster.state import ClusterState
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.decision import SchedulingDecision
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
+
+_TOO_FEW = (
+    "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "
+    "one or more plugins asked to wait and no plugin rejected pod"
+)
+_PREEMPTING = "pod group is unschedulable, pod group is waiting for preemption to complete"
+
+
+class Pass:
+    """One pass over the queue of a cluster, told by the names of pods."""
+
+    def __init__(self, *objects: Object, minor: int = 36) -> None:
+        self.state = ClusterState(replace(a_cluster(*objects), server_minor=minor))
+        self.schedulers = Schedulers(Context.of(self.state))
+        self.queue = self.schedulers.queue()
+        names = self.state.cluster.pods.names
+        self.decisions: dict[str, SchedulingDecision] = {
+            names[each.pod]: each for each in schedule(self.schedulers, self.queue.pods)
+        }
+        self.gated = {names[pod]: why for pod, why in self.queue.gated.items()}
+
+    def node(self, name: str) -> str:
+        return self._name(self.decisions[name].node)
+
+    def nominated(self, name: str) -> str:
+        return self._name(self.decisions[name].nominated_node)
+
+    def kept(self, name: str) -> str:
+        """The node that is kept for a pod after the pass."""
+        return self._name(self.schedulers.nominations.node(self.state.cluster.pods.names.index(name)))
+
+    def victims(self, name: str) -> list[str]:
+        return [self.state.cluster.pods.names[pod] for pod in self.decisions[name].victims]
+
+    def message(self, name: str) -> str:
+        return self.decisions[name].message
+
+    def placed(self) -> dict[str, str]:
+        """The pods that have a node after the pass."""
+        pods = np.flatnonzero(self.state.exists & (self.state.node >= 0)).tolist()
+        return {self.state.cluster.pods.names[pod]: self._name(int(self.state.node[pod])) for pod in pods}
+
+    def _name(self, node: int) -> str:
+        return self.state.cluster.nodes.names[node] if node >= 0 else ""
+
+
+def members(group: str, count: int, *, cpu: str = "1", priority: int = 0, **spec: object) -> list[Object]:
+    """Waiting pods of a group, the first one the oldest."""
+    return [
+        a_pod(f"{group}-{at}", cpu=cpu, priority=priority, created=ago(100 - at), spec=in_group(group) | spec)
+        for at in range(count)
+    ]
+
+
+@pytest.mark.parametrize("minor", [36, 37])
+def test_a_gang_that_fits_gets_all_its_nodes(minor: int) -> None:
+    found = Pass(a_node("n", cpu="3"), a_pod_group("g", least=3), *members("g", 3), minor=minor)
+    assert found.placed() == {"g-0": "n", "g-1": "n", "g-2": "n"}
+
+
+@pytest.mark.parametrize("minor", [36, 37])
+def test_a_gang_that_does_not_fit_gets_none_and_takes_no_room_from_others(minor: int) -> None:
+    later = a_pod("later", cpu="2", created=ago(1))
+    found = Pass(a_node("n", cpu="2"), a_pod_group("g", least=3), *members("g", 3), later, minor=minor)
+    assert found.placed() == {"later": "n"}
+    found.state.validate()
+
+
+def test_a_pod_that_had_a_node_is_told_that_its_gang_has_too_few() -> None:
+    found = Pass(a_node("n", cpu="2"), a_pod_group("g", least=3), *members("g", 3))
+    assert (found.message("g-0"), found.message("g-1")) == (_TOO_FEW, _TOO_FEW)
+    assert found.message("g-2").startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    wait = found.decisions["g-0"].group_wait
+    assert wait is not None
+    assert wait.words == "PodGroup default/g needs 3: 2 of its pods find a node"
+
+
+def test_pods_that_run_count() -> None:
+    running = [a_pod(f"r-{at}", cpu="0", node="n", spec=in_group("g")) for at in range(2)]
+    found = Pass(a_node("n", cpu="1"), a_pod_group("g", least=3), *running, *members("g", 2))
+    assert found.node("g-0") == "n"
+    assert found.node("g-1") == ""
+
+
+def test_of_a_group_that_is_no_gang_as_many_get_nodes_as_fit() -> None:
+    found = Pass(a_node("n", cpu="2"), a_pod_group("g"), *members("g", 3))
+    assert [found.node(f"g-{at}") for at in range(3)] == ["n", "n", ""]
+
+
+def test_pods_wait_for_their_group_and_a_gang_for_its_pods() -> None:
+    found = Pass(a_node("n", cpu="9"), a_pod_group("g", least=3), *members("g", 2), *members("h", 1))
+    few = "waiting for minCount pods from a gang to appear in scheduling queue"
+    missing = 'waiting for pods\'s pod group "h" to appear in scheduling queue'
+    assert found.gated == {"g-0": few, "g-1": few, "h-0": missing}
+    assert found.decisions == {}
+
+
+@pytest.mark.parametrize(("minor", "gated"), [(36, {"g-1"}), (37, {"g-0", "g-1"})])
+def test_since_1_37_a_gate_holds_back_the_whole_group(minor: int, gated: set[str]) -> None:
+    first, second = members("g", 2)
+    second["spec"]["schedulingGates"] = [{"name": "wait"}]
+    found = Pass(a_node("n", cpu="9"), a_pod_group("g"), first, second, minor=minor)
+    assert set(found.gated) == gated
+
+
+def test_up_to_1_36_each_pod_preempts_and_the_group_waits_for_the_victims() -> None:
+    victim = a_pod("victim", cpu="1", node="n", priority=0, started=ago(9))
+    found = Pass(a_node("n", cpu="2"), a_pod_group("g", least=2), victim, *members("g", 2, priority=5))
+    assert found.victims("g-1") == ["victim"]
+    assert found.message("g-0") == _PREEMPTING
+    assert (found.nominated("g-0"), found.nominated("g-1")) == ("n", "n")
+    assert (found.kept("g-0"), found.kept("g-1")) == ("n", "n")
+    assert found.placed() == {"victim": "n"}
+
+
+def test_a_gang_that_cannot_be_saved_by_preemption_keeps_no_node() -> None:
+    victim = a_pod("victim", cpu="1", node="n", priority=0, started=ago(9))
+    found = Pass(a_node("n", cpu="2"), a_pod_group("g", least=3), victim, *members("g", 3, priority=5))
+    assert found.message("g-1") == _TOO_FEW
+    # kube-scheduler has deleted it by then.
+    assert found.victims("g-1") == ["victim"]
+    assert [found.kept(f"g-{at}") for at in range(3)] == ["", "", ""]
+
+
+def test_since_1_37_a_group_preempts_no_more_than_it_needs() -> None:
+    pods = [a_pod(f"low-{at}", cpu="1", node="n", priority=0, started=ago(9 + at)) for at in range(3)]
+    found = Pass(
+        a_node("n", cpu="4"), a_pod_group("g", least=2, priority=5), *pods, *members("g", 2, priority=5), minor=37
+    )
+    assert found.victims("g-0") == ["low-0"]
+    assert (found.nominated("g-0"), found.nominated("g-1")) == ("n", "n")
+    assert found.message("g-0").endswith("pod group preemption: found a placement for podgroup, preempting 1 victims")
+    assert found.placed() == {f"low-{at}": "n" for at in range(3)}
+
+
+def test_a_budget_spares_the_older_and_the_protected() -> None:
+    pods = [
+        a_pod(f"low-{at}", cpu="1", node="n", priority=0, labels={"app": str(at)}, started=ago(9 + at)) for at in (0, 1)
+    ]
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "0"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    group = a_pod_group("g", least=1, priority=5)
+    found = Pass(a_node("n", cpu="2"), group, budget, *pods, *members("g", 1, priority=5), minor=37)
+    assert found.victims("g-0") == ["low-1"]
+
+
+def test_since_1_37_the_rest_of_a_group_is_tried_again_at_once() -> None:
+    """Then it preempts, which it did not where others of it got nodes."""
+    victim = a_pod("victim", cpu="1", node="n", priority=0, started=ago(9))
+    found = Pass(a_node("n", cpu="2"), a_pod_group("g", priority=5), victim, *members("g", 2, priority=5), minor=37)
+    assert found.node("g-0") == "n"
+    assert (found.node("g-1"), found.victims("g-1")) == ("", ["victim"])
+
+
+def test_pods_of_a_group_name_one_scheduler() -> None:
+    other = members("g", 1)[0]
+    other["metadata"]["name"], other["spec"]["schedulerName"] = "other", "another"
+    found = Pass(a_node("n", cpu="9"), a_pod_group("g"), *members("g", 1), other)
+    # The other scheduler's pod is not in this queue.
+    assert found.node("g-0") == "n"
+
+
+def test_since_1_37_pods_have_the_priority_of_their_group() -> None:
+    found = Pass(a_node("n", cpu="9"), a_pod_group("g", priority=7), *members("g", 2, priority=5), minor=37)
+    alike = "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 7"
+    assert {each.error for each in found.decisions.values()} == {alike}
+
+
+@pytest.mark.parametrize(
+    ("minor", "spec", "why"),
+    [
+        (35, {}, "restow schedules groups as kube-scheduler 1.36 and later do"),
+        (36, {"schedulingConstraints": {"topology": [{"key": "rack"}]}}, "its group has to share a domain"),
+        (37, {"parentCompositePodGroupName": "all"}, "its group is part of a group of groups"),
+    ],
+)
+def test_where_pods_go_is_unknown_if_the_rules_of_their_group_are(minor: int, spec: Object, why: str) -> None:
+    found = Pass(a_node("n", cpu="9"), a_pod_group("g", **spec), *members("g", 2), minor=minor)
+    assert all(each.unknown.startswith(why) for each in found.decisions.values())
+    assert found.placed() == {}
