@@ -32,8 +32,14 @@ _LINKED = "36.1"
 _INDIRECT = re.compile(r"require \(\n(?:\t.* // indirect\n)+\)\n")
 #: Where the types of plugins were up to a minor.
 _OLD_HOME, _AT_HOME_IN_KUBERNETES = "k8s.io/kubernetes/pkg/scheduler/framework", 33
-#: The last minor without resource.k8s.io/v1.
-_WITHOUT_DEVICES = 33
+#: Files that need packages which not all minors have: resource.k8s.io/v1, and PodGroups in a version of their API.
+_ONLY_IN = {
+    "devices.go": range(34, 38),
+    "minor_37.go": range(34, 38),
+    "groups.go": range(36, 38),
+    "groups_36.go": range(36, 37),
+    "groups_37.go": range(36, 38),
+}
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 
@@ -63,10 +69,9 @@ def source_of(go: str, minor: int) -> Path:
     modules.write_text(
         text.replace(f"v0.{_LINKED}", f"v0.{MINORS[minor]}").replace(f"v1.{_LINKED}", f"v1.{MINORS[minor]}")
     )
-    if minor <= _WITHOUT_DEVICES:
-        # They would need packages that are not there yet, whatever is chosen by tags.
-        for name in ("devices.go", "minor_37.go"):
-            (source / name).unlink()
+    # They would need packages that are not there yet or any more, whatever is chosen by tags.
+    for name in (name for name, minors in _ONLY_IN.items() if minor not in minors):
+        (source / name).unlink()
     if minor <= _AT_HOME_IN_KUBERNETES:
         for file in source.glob("*.go"):
             file.write_text(file.read_text().replace("k8s.io/kube-scheduler/framework", _OLD_HOME))

@@ -28,7 +28,8 @@ from restow.scheduling.devices.claims import Claims
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.loop.decision import SchedulingDecision
-from restow.scheduling.loop.schedulers import Schedulers, schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.scheduling_pass import schedule
 
 PodReport = dict[str, Any]
 

@@ -63,6 +63,8 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     best_candidates: tuple[str, ...]
     pre_filter: Rejection | None = None
     gated: str = ""
+    #: Of the scheduler's own loop: whom a cycle preempted, on its first pod.
+    victims: tuple[str, ...] = ()
     #: What the claims of the pod have once it is placed, by claim: ``request driver/pool/device``.
     devices: dict[str, tuple[str, ...]] = {}
 
@@ -125,6 +127,7 @@ class SchedulerProcess:
         apply: bool = True,
         place: Iterable[tuple[str, str]] | None = None,
         starts: Iterable[int] | None = None,
+        groups: bool = False,
         timeout: float = 60.0,
     ) -> Answer:
         """What becomes of ``pod``, or of every pending pod in queue order.
@@ -134,6 +137,8 @@ class SchedulerProcess:
         an empty node leaves the pod as unschedulable pods are left. Victims of preemption stay where they are.
         ``starts`` asks about ``pod`` once for each of these indices: there the search for nodes starts, and it ends as
         the configuration says. ``feasible`` then has the node that made it end too, ``scores`` and ``best`` do not.
+        ``groups`` runs the scheduler's own loop, which decides about PodGroups, and tells what became of each pod: what was
+        said of it first in the cycle, whether it got its node, and on the first pod of a cycle whom that preempted.
         Raises OracleError when no answer comes within ``timeout`` seconds; the process is over then.
         """
         request = {
@@ -145,6 +150,7 @@ class SchedulerProcess:
             "apply": apply,
             "place": None if place is None else [{"pod": name, "node": node} for name, node in place],
             "starts": None if starts is None else list(starts),
+            "groups": groups,
         }
         return msgspec.json.decode(self._process.exchange(request, timeout), type=Answer)
 

@@ -36,6 +36,7 @@ type cluster struct {
 	capacities  []*storagev1.CSIStorageCapacity
 	attachments []*storagev1.VolumeAttachment
 	devices     deviceObjects
+	groups      groupObjects
 }
 
 // item is one object: its JSON text, and the kind that its list gives it ("" for a mixed list).
@@ -85,6 +86,9 @@ func (c *cluster) decode(it item) error {
 	case "VolumeAttachment":
 		return add(&c.attachments, it.text)
 	}
+	if err := c.groups.decode(header.Kind, it.text); err != nil {
+		return err
+	}
 	return c.devices.decode(header.Kind, it.text)
 }
 
@@ -128,7 +132,7 @@ func completePod(pod *v1.Pod, now metav1.Time) {
 	if pod.Spec.SchedulerName == "" {
 		pod.Spec.SchedulerName = v1.DefaultSchedulerName
 	}
-	if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+	if pod.Status.StartTime == nil {
 		pod.Status.StartTime = &now
 	}
 }

@@ -28,6 +28,8 @@ type outcome struct {
 	Candidates     map[string]*candidate `json:"candidates"`     // nodes where preemption would help
 	BestCandidates []string              `json:"bestCandidates"` // those among which preemption may choose
 
+	Victims []string `json:"victims,omitempty"` // of the scheduler's own loop: what it preempted in that cycle
+
 	Devices map[string][]string `json:"devices,omitempty"` // what its claims have once it is placed: request and device
 }
 

@@ -10,6 +10,7 @@ type question struct {
 	ScoresFor string      `json:"scoresFor"` // all, or needed: none where one node is feasible
 	Apply     bool        `json:"apply"`     // place or nominate each pod before the next is asked about
 	Place     []placement `json:"place"`     // ask about these pods only, in this order, and put each where it says
+	Groups    bool        `json:"groups"`    // let the scheduler decide about groups, in its own loop
 	Starts    []int       `json:"starts"`    // ask about the pod once for each start of the search, which may end early
 
 	objects []item
@@ -50,6 +51,9 @@ func (q *question) answer() *answer {
 }
 
 func (q *question) scheduling() (*scheduling, error) {
+	if err := chooseGroups(q.Groups); err != nil {
+		return nil, err
+	}
 	if q.ScoresFor == "" {
 		q.ScoresFor = scoresForNeeded
 	}
@@ -92,8 +96,10 @@ func (q *question) load() (*cluster, error) {
 }
 
 func (q *question) outcomes(s *scheduling) ([]*outcome, error) {
-	s.client.frozen = !q.Apply && q.Place == nil
+	s.client.frozen = !q.Apply && q.Place == nil && !q.Groups
 	switch {
+	case q.Groups:
+		return s.askLoop()
 	case q.Place != nil:
 		return s.askPlaced(q.Place, q.ScoresFor)
 	case q.Starts != nil:

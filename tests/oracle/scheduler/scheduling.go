@@ -57,6 +57,7 @@ func (s *scheduling) fill(objects *cluster) {
 	deliver(s.informers, core.PersistentVolumes().Informer(), objects.volumes)
 	deliver(s.informers, core.PersistentVolumeClaims().Informer(), objects.claims)
 	objects.devices.fill(s.informers)
+	objects.groups.fill(s.informers)
 	deliver(s.informers, s.informers.Policy().V1().PodDisruptionBudgets().Informer(), objects.budgets)
 	deliver(s.informers, core.Nodes().Informer(), objects.nodes)
 	running, waiting := objects.split()
