@@ -50,6 +50,7 @@ class TestManifests:
         wanted |= {right(RESOURCES[kind], "patch") for kind in ("PersistentVolume", "PersistentVolumeClaim")}
         pods = RESOURCES["Pod"]
         wanted |= {right(pods, "create", "binding"), right(pods, "patch", "status"), right(pods, "delete")}
+        wanted |= {right(RESOURCES["PodGroup"], "patch", "status")}
         wanted |= {right(EVENTS, "create"), right(EVENTS, "update"), right(RESOURCES["NodeMetrics"], "list")}
         wanted |= {right(TOKEN_REVIEWS, "create"), right(SUBJECT_ACCESS_REVIEWS, "create")}
         assert granted(roles["ClusterRole"]["rules"]) == wanted

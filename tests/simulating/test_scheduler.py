@@ -8,6 +8,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from builders import a_node, a_pdb, selector
+from builders.cluster_objects import a_pod_group, in_group
 from restow.kube.manifests import manifest_of
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.simulating.actors import start_actors
@@ -132,3 +133,27 @@ def test_two_schedulers_that_decide_at_once_overdraw_a_node_and_its_kubelet_refu
     state = simulation.view.state
     state.validate()
     assert (state.requested <= state.cluster.nodes.allocatable).all()
+
+
+def test_a_gang_starts_when_it_has_its_group_and_enough_pods():
+    """All of it at once; until then nothing of it is on a node."""
+    scene = Scene(nodes=2)
+    for name in ("one", "two", "three"):
+        scene.store.apply(a_bare_pod(name, **asking("1", **in_group("gang"))))
+    scene.run(60)
+    assert {scene.get("Pod", name).node for name in ("one", "two", "three")} == {""}
+    scene.store.load(manifest_of(a_pod_group("gang", least=3)))
+    scene.settle()
+    assert all(scene.get("Pod", name).node for name in ("one", "two", "three"))
+
+
+def test_a_gang_that_does_not_fit_leaves_its_room_to_others():
+    scene = Scene(nodes=1)
+    scene.store.load(manifest_of(a_pod_group("gang", least=2)))
+    for name in ("one", "two"):
+        scene.store.apply(a_bare_pod(name, **asking("3", **in_group("gang"))))
+    scene.run(60)
+    assert {scene.get("Pod", name).node for name in ("one", "two")} == {""}
+    scene.store.apply(a_bare_pod("other", **asking("3")))
+    scene.run(60)
+    assert scene.get("Pod", "other").node

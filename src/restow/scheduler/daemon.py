@@ -8,7 +8,7 @@ Source: the binding cycle of kube-scheduler, Kubernetes 1.36.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from random import Random, random
@@ -24,7 +24,7 @@ from restow.scheduler.attempts import AttemptObserver, AttemptTimer, Result, Run
 from restow.scheduler.pod_requests import PodRequests, Volumes
 from restow.scheduler.settings import KINDS, SchedulerSettings, volume_patience
 from restow.scheduler.usage import UsageWatch, usage_window
-from restow.scheduling.cycle.cycle import Bind, ClusterChanges, MarkUnschedulable, SchedulingCycle
+from restow.scheduling.cycle.cycle import Action, Bind, ClusterChanges, MarkGroup, MarkUnschedulable, SchedulingCycle
 from restow.scheduling.cycle.mirror import Mirror
 from restow.scheduling.queueing.queued_pods import QueuedPod
 from restow.scheduling.volumes.storage import Reservation
@@ -152,31 +152,39 @@ class SchedulerDaemon:
                 self._requests.forget(uid)
 
     def _try(self, queued: QueuedPod, permit: Permit) -> None:
-        """Make one attempt: decide, and start what carries the decision out."""
+        """Make one attempt: decide about a pod or its group, and start what carries the decisions out."""
         began, timing = _now(), AttemptTimer(with_plugins=random() < _SAMPLED)  # noqa: S311  keeps no secret
-        action = self._decide(queued, timing)
-        trial = RunningAttempt(queued=queued, began=began, decided=_now(), timing=timing)
-        if isinstance(action, Bind):
-            self._start(self._bind(trial, action.node, action.volumes, permit))
-        elif action is not None:
-            self._start(self._put_back(trial, action, permit))
+        for action in self._decide(queued, timing):
+            if isinstance(action, MarkGroup):
+                self._start(self._requests.mark_group(action, permit))
+                continue
+            trial = RunningAttempt(queued=action.queued, began=began, decided=_now(), timing=timing)
+            # What the decision about a group took counts once.
+            timing = AttemptTimer(with_plugins=False)
+            if isinstance(action, Bind):
+                self._start(self._bind(trial, action.node, action.volumes, permit))
+            else:
+                self._start(self._put_back(trial, action, permit))
 
-    def _decide(self, queued: QueuedPod, timing: AttemptTimer) -> Bind | MarkUnschedulable | None:
-        """The decision for a pod; an exception in a plugin fails this attempt only."""
+    def _decide(self, queued: QueuedPod, timing: AttemptTimer) -> Sequence[Action]:
+        """The decisions for a pod and its group; an exception in a plugin fails this attempt only."""
         knows_budgets = self.live.unknown(_BUDGETS) is None
+        tried = self._cycle.tried_with(queued, _now())
         try:
-            action = self._cycle.attempt(queued, timing, knows_budgets=knows_budgets)
+            actions = self._cycle.attempt(tried, timing, knows_budgets=knows_budgets)
         except Exception as fault:  # noqa: BLE001  whatever is wrong with one pod, the others are scheduled
             # The state may be in the middle of a dry run.
             self.mirror.restart()
             self._observer.warn(f"a decision failed: {type(fault).__name__}: {fault}")
             message = f"running the plugins: {type(fault).__name__}: {fault}"
-            return MarkUnschedulable(queued=queued, message=message, is_error=True)
-        if isinstance(action, MarkUnschedulable):
-            victims = [each for each in action.victims if not self.mirror.is_terminating(each)]
-            message = f"{action.message}; {_LEAVE}" if action.is_unknown else action.message
-            return replace(action, message=message, victims=victims)
-        return action
+            return [MarkUnschedulable(queued=each, message=message, is_error=True) for each in tried]
+        return [self._as_told(each) if isinstance(each, MarkUnschedulable) else each for each in actions]
+
+    def _as_told(self, action: MarkUnschedulable) -> MarkUnschedulable:
+        """What the pod is told, and those of its victims that are still to be deleted."""
+        victims = [each for each in action.victims if not self.mirror.is_terminating(each)]
+        message = f"{action.message}; {_LEAVE}" if action.is_unknown else action.message
+        return replace(action, message=message, victims=victims)
 
     async def _bind(self, trial: RunningAttempt, node: str, needs: Reservation | None, permit: Permit) -> None:
         """Bind a pod that is assumed to be on a node; if that fails, it is queued again, unless it no longer needs a node."""

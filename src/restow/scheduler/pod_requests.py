@@ -33,6 +33,7 @@ from restow.client.binding import (
     scheduler_error,
     select_node,
     unschedulable,
+    write_group_status,
     write_status,
 )
 from restow.client.errors import Conflict, NotFound, NotPermitted
@@ -42,10 +43,10 @@ from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Permit
 from restow.cluster.snapshot import Key
 from restow.errors import ClientError
-from restow.kube.objects import ObjectReference, PersistentVolumeClaim
+from restow.kube.objects import ObjectReference, PersistentVolumeClaim, PodGroup
 from restow.live.cluster import LiveCluster
 from restow.scheduler.attempts import AttemptObserver, RunningAttempt, ref_of
-from restow.scheduling.cycle.cycle import MarkUnschedulable
+from restow.scheduling.cycle.cycle import MarkGroup, MarkUnschedulable
 from restow.scheduling.volumes.storage import Reservation, annotations_of, is_bound
 
 #: The pause between two reads of a pod whose binding is uncertain.
@@ -96,6 +97,21 @@ class PodRequests:
         if await self._write(trial.pod, change, permit):
             self._conditions[trial.pod.uid] = condition
         return problem
+
+    async def mark_group(self, mark: MarkGroup, permit: Permit) -> None:
+        """Write to a PodGroup's status whether its pods get nodes, unless it says so already, or says that they did."""
+        group: PodGroup | None = self.live.store.other("PodGroup", *mark.group)
+        reason = "Scheduled" if mark.is_placed else "SchedulerError" if mark.is_error else "Unschedulable"
+        said = Said(mark.condition, str(mark.is_placed), reason, mark.message)
+        if group is None or _says(group, said):
+            return
+        ref = ObjectRef(group.metadata.namespace, group.metadata.name, group.metadata.uid)
+        try:
+            await write_group_status(self.api, ref, said, self.api.server_time.now(), permit=permit)
+        except (NotFound, Conflict, NotPermitted):
+            return
+        except ClientError as error:
+            self.observer.warn(f"the status of PodGroup {ref.namespace}/{ref.name} was not written: {error}")
 
     def forget(self, uid: str) -> None:
         """Forget a pod that is gone or has a node."""
@@ -153,6 +169,18 @@ class PodRequests:
             self.observer.warn(f"the status of pod {pod.namespace}/{pod.name} was not written: {error}")
             return False
         return True
+
+
+def _says(group: PodGroup, said: Said) -> bool:
+    """Whether a PodGroup says something already, or that its pods got nodes, which stays true."""
+    found = next((each for each in group.status.conditions or () if each.type == said.type), None)
+    if found is None:
+        return False
+    return found.status == "True" or (found.status, found.reason, found.message) == (
+        said.status,
+        said.reason,
+        said.message,
+    )
 
 
 _CLAIM, _VOLUME = "PersistentVolumeClaim", "PersistentVolume"

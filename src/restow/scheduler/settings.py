@@ -37,6 +37,7 @@ KINDS: Final = (
     "CSIStorageCapacity",
     "VolumeAttachment",
     "PodDisruptionBudget",
+    "PodGroup",
     "Service",
     "ReplicaSet",
     "StatefulSet",

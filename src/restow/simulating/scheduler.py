@@ -90,6 +90,10 @@ class StoreCache:
         self.schedulers.nominations.give(pod, node)
         return ()
 
+    def keep(self, pod: int, node: int) -> None:
+        """Keep a node for a pod."""
+        self.schedulers.nominations.note(pod, node)
+
     def drop_nomination(self, pod: int) -> bool:
         """Keep no node for a pod any longer, in memory only."""
         self.schedulers.nominations.drop(pod)
@@ -186,11 +190,11 @@ class SchedulerActor:
         self._go_on()
 
     def _try(self, queued: QueuedPod) -> None:
-        action = self._cycle.attempt(queued)
-        if isinstance(action, Bind):
-            self._clock.after(_BINDING, partial(self._bind, action))
-        elif action is not None:
-            self._put_back(action)
+        for action in self._cycle.attempt(self._cycle.tried_with(queued, self._now())):
+            if isinstance(action, Bind):
+                self._clock.after(_BINDING, partial(self._bind, action))
+            elif isinstance(action, MarkUnschedulable):
+                self._put_back(action)
 
     def _put_back(self, action: MarkUnschedulable) -> None:
         """Queue a pod again, say why it has no node, and preempt its victims."""

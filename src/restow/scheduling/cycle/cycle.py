@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any, Protocol
 
@@ -21,9 +22,12 @@ from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile, queueing_rules
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
-from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts, node_facts, pod_facts
+from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts, QueueSurroundings, node_facts, pod_facts
+from restow.scheduling.framework.scheduling_groups import GroupKey
 from restow.scheduling.framework.verdicts import rejecting_plugins
 from restow.scheduling.loop.decision import SchedulingDecision
+from restow.scheduling.loop.group_cycle import decide_group
+from restow.scheduling.loop.group_rules import scheduled_condition
 from restow.scheduling.loop.schedulers import NodeChooser, Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.queueing import events as queueing
@@ -117,6 +121,9 @@ class SchedulerCache(Protocol):
     def nominate(self, pod: int, node: int) -> Iterable[int]:
         """Keep a node for a pod; returns the less important pods that lose their nomination for it."""
 
+    def keep(self, pod: int, node: int) -> None:
+        """Keep a node for a pod; others keep their nominations."""
+
     def drop_nomination(self, pod: int) -> bool:
         """Keep no node for a pod any longer; whether one was kept."""
 
@@ -152,6 +159,21 @@ class MarkUnschedulable:
     outranked: Sequence[PodFacts] = ()
 
 
+@dataclass(slots=True, frozen=True, kw_only=True)
+class MarkGroup:
+    """Say in a PodGroup's status whether its pods get nodes; one that says they do is left as it is."""
+
+    group: GroupKey
+    condition: str
+    is_placed: bool
+    message: str
+    is_error: bool
+
+
+#: What an attempt leads to, to be carried out in order.
+Action = Bind | MarkUnschedulable | MarkGroup
+
+
 class SchedulingCycle:
     """One scheduler, with a name for each of its profiles."""
 
@@ -165,7 +187,8 @@ class SchedulingCycle:
     ) -> None:
         self._cache = cache
         self.names = frozenset(profile.name for profile in profiles)
-        self.queue = SchedulingQueue(queueing_rules(profiles), now, settings)
+        surroundings = QueueSurroundings(group=self._why_group_waits)
+        self.queue = SchedulingQueue(queueing_rules(profiles, surroundings), now, settings)
         self._choice = NodeChooser(chance)
         #: The profiles that preempt.
         self._preempting = frozenset(each.name for each in profiles if each.runs(PREEMPTION, "postFilter"))
@@ -208,26 +231,76 @@ class SchedulingCycle:
         found = self._waiting(pod)
         return NO_POD if found != NO_POD and self._cache.state.terminating[found] else found
 
+    def tried_with(self, queued: QueuedPod, now: float) -> list[QueuedPod]:
+        """A pod that ``queue.pop`` returned, with all of its group that may be tried, in the order in which they are.
+
+        Those that need no node any more have left the queue.
+        """
+        found = [queued, *self._others_of_group(queued.pod, now)]
+        gone = [each for each in found if self.row(each.pod) == NO_POD]
+        for each in gone:
+            self.queue.delete(each.key)
+        left = [each for each in found if each not in gone]
+        return sorted(left, key=lambda each: (-each.pod.priority, each.first_active or now, each.number))
+
+    def _others_of_group(self, pod: PodFacts, now: float) -> list[QueuedPod]:
+        if not pod.group:
+            return []
+        uids = self._cache.state.cluster.pods.uids
+        members = self._cache.schedulers.groups.members((pod.namespace, pod.group)).tolist()
+        taken = (self.queue.take(uids[each], now) for each in members if uids[each] != pod.uid)
+        return [each for each in taken if each is not None]
+
     def attempt(
-        self, queued: QueuedPod, timer: PhaseTimer = untimed, *, knows_budgets: bool = True
-    ) -> Bind | MarkUnschedulable | None:
-        """Decide about a pod that ``queue.pop`` returned; None if it needs no node any more.
+        self, tried: Sequence[QueuedPod], timer: PhaseTimer = untimed, *, knows_budgets: bool = True
+    ) -> Sequence[Action]:
+        """Decide about a pod, or all of a group, as ``tried_with`` has them.
 
         No pod is preempted while the PodDisruptionBudgets are not known.
-        Raises whatever a plugin raises; then the state may be in the middle of a dry run, and the pod is in flight.
+        Raises whatever a plugin raises; then the state may be in the middle of a dry run, and the pods are in flight.
         """
-        cache, pod = self._cache, self.row(queued.pod)
-        if pod == NO_POD:
-            self.queue.delete(queued.key)
-            return None
-        decision = cache.schedulers.decide(pod, timer)
+        if tried and tried[0].pod.group:
+            return self._attempt_group(tried, timer, knows_budgets=knows_budgets)
+        return [self._attempt_pod(each, timer, knows_budgets=knows_budgets) for each in tried]
+
+    def _attempt_pod(self, queued: QueuedPod, timer: PhaseTimer, *, knows_budgets: bool) -> Action:
+        schedulers = self._cache.schedulers
+        decision = schedulers.decide(self.row(queued.pod), timer)
         if decision.ranking is None:
             return self._unschedulable(queued, decision, knows_budgets=knows_budgets)
-        node = self._choice.node(cache.schedulers, decision)
+        return self._bind(queued, decision.pod, self._choice.node(schedulers, decision))
+
+    def _attempt_group(self, tried: Sequence[QueuedPod], timer: PhaseTimer, *, knows_budgets: bool) -> Sequence[Action]:
+        schedulers, first = self._cache.schedulers, tried[0].pod
+        pods = [self.row(each.pod) for each in tried]
+        found = decide_group(
+            schedulers, (first.namespace, first.group), pods, partial(self._choice.node, schedulers), timer
+        )
+        actions: list[Action] = [
+            self._bind(queued, decision.pod, node)
+            if found.is_placed and node >= 0
+            else self._unschedulable(queued, decision, knows_budgets=knows_budgets)
+            for queued, decision, node in zip(tried, found.decisions, found.nodes, strict=True)
+        ]
+        told = MarkGroup(
+            group=found.group,
+            condition=scheduled_condition(schedulers.cluster),
+            is_placed=found.is_placed,
+            message=found.message,
+            is_error=found.is_error,
+        )
+        return [*actions, told]
+
+    def _bind(self, queued: QueuedPod, pod: int, node: int) -> Bind:
+        """A pod gets a node: it is assumed to be there from now on."""
+        cache = self._cache
         volumes = cache.schedulers.reservation(pod, node)
         cache.assume(pod, node)
         self.queue.done(queued.key)
         return Bind(queued=queued, node=cache.state.cluster.nodes.names[node], volumes=volumes)
+
+    def _why_group_waits(self, pod: PodFacts) -> str | None:
+        return self._cache.schedulers.groups.why_not_tried((pod.namespace, pod.group)) if pod.group else None
 
     def requeue(self, queued: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
         """Queue a pod again after an attempt that failed, unless it is gone or has a node by now."""
@@ -250,25 +323,18 @@ class SchedulingCycle:
         """Why no node takes a pod; if it preempts pods of a node, that node is nominated for it from now on."""
         if decision.error:
             return MarkUnschedulable(queued=queued, message=decision.error, is_error=True)
-        cache, rejected_by = self._cache, rejecting_plugins(decision.verdicts)
         tried = queued.pod.scheduler in self._preempting and _tried_preemption(decision)
         nominated: str | None = None
         victims, outranked = list[PodFacts](), list[PodFacts]()
-        if decision.unknown or (decision.victims and not knows_budgets):
-            # No node was looked for, or none may be made room on: an earlier nomination stays.
-            pass
-        elif decision.nominated_node >= 0:
-            nominated = cache.state.cluster.nodes.names[decision.nominated_node]
+        # While no node was looked for, or none may be made room on, an earlier nomination stays.
+        if not decision.unknown and (knows_budgets or not decision.victims):
             victims = list(map(self._facts, decision.victims))
-            outranked = list(map(self._facts, cache.nominate(decision.pod, decision.nominated_node)))
-        elif decision.preemption is not None and decision.preemption.keeps_nomination:
-            pass
-        elif cache.drop_nomination(decision.pod):
-            nominated = ""
+            outranked = list(map(self._facts, self._outranked(decision)))
+            nominated = self._nominated(decision)
         return MarkUnschedulable(
             queued=queued,
             message=decision.message,
-            rejected_by=rejected_by,
+            rejected_by=_rejected_by(decision),
             is_unknown=bool(decision.unknown),
             tried_preemption=tried and not decision.unknown,
             nominated_node=nominated,
@@ -276,8 +342,26 @@ class SchedulingCycle:
             outranked=outranked,
         )
 
+    def _outranked(self, decision: SchedulingDecision) -> Iterable[int]:
+        """The less important pods that lose their nomination for the node where a pod preempts others."""
+        return self._cache.nominate(decision.pod, decision.preempts_on) if decision.preempts_on >= 0 else ()
+
+    def _nominated(self, decision: SchedulingDecision) -> str | None:
+        """The node that is kept for a pod from now on, or none; None where that stays as it is."""
+        if decision.nominated_node >= 0:
+            if decision.nominated_node != decision.preempts_on:
+                self._cache.keep(decision.pod, decision.nominated_node)
+            return self._cache.state.cluster.nodes.names[decision.nominated_node]
+        return "" if not decision.keeps_nomination and self._cache.drop_nomination(decision.pod) else None
+
     def _facts(self, pod: int) -> PodFacts:
         return pod_facts(self._cache.state.cluster.pods, self._cache.state.cluster.nodes, pod)
+
+
+def _rejected_by(decision: SchedulingDecision) -> frozenset[str]:
+    """The plugins whose events can help; none of a pod that had a node and waits for its group."""
+    waits = decision.group_wait is not None and bool(decision.group_wait.message)
+    return frozenset() if waits else rejecting_plugins(decision.verdicts)
 
 
 def _tried_preemption(decision: SchedulingDecision) -> bool:

@@ -30,7 +30,7 @@ from restow.usage.measured import KEY, RecentUsage
 from restow.usage.measured import KIND as USAGE
 
 #: Kinds whose objects plugins follow by themselves.
-_FOLLOWED: Final = frozenset(("Node", "PodDisruptionBudget"))
+_FOLLOWED: Final = frozenset(("Node", "PodDisruptionBudget", "PodGroup"))
 #: Applying this many pods takes some tenths of a second.
 _AT_ONCE: Final = 2_000
 #: After this many changes, the state is rebuilt without its journal.
@@ -166,14 +166,20 @@ class Mirror:
 
     def nominate(self, pod: int, node: int) -> list[int]:
         """Keep a node for a pod; returns the less important pods that lose their nomination for it."""
-        nominations, cluster = self.schedulers.nominations, self.state.cluster
+        nominations = self.schedulers.nominations
         before = nominations.kept_for(node, np.iinfo(np.int64).min)
         nominations.give(pod, node)
-        self._nominated[cluster.pods.uids[pod]] = Assumed(self._key(pod), cluster.nodes.names[node])
+        self.keep(pod, node)
         outranked = [each for each in before if each != pod and nominations.node(each) != node]
         for each in outranked:
-            self._nominated.pop(cluster.pods.uids[each], None)
+            self._nominated.pop(self.state.cluster.pods.uids[each], None)
         return outranked
+
+    def keep(self, pod: int, node: int) -> None:
+        """Keep a node for a pod; others keep their nominations."""
+        cluster = self.state.cluster
+        self.schedulers.nominations.note(pod, node)
+        self._nominated[cluster.pods.uids[pod]] = Assumed(self._key(pod), cluster.nodes.names[node])
 
     def drop_nomination(self, pod: int) -> bool:
         """Drop the nomination of a pod; whether it had one."""
