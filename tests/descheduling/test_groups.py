@@ -18,6 +18,7 @@ from builders import (
     node_affinity,
     node_term,
 )
+from builders.cluster_objects import a_pod_group, in_group
 from descheduling.harness import a_cluster, a_policy, cycle
 from explaining.explained import a_setting
 from proving.proven import TOLD, codes, landings, moved, prove, proven, read_policy, reasons
@@ -81,11 +82,36 @@ GANGS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("group", "code", "says"),
+    [
+        pytest.param(a_pod_group("gang", least=2), "", "", id="complete"),
+        pytest.param(
+            a_pod_group("gang", least=3), "NoFit", "not tried: waiting for minCount pods from a gang", id="too few"
+        ),
+        pytest.param(a_pod_group("other"), "NoFit", 'not tried: waiting for pods\'s pod group "gang"', id="missing"),
+        pytest.param(
+            a_pod_group("gang", schedulingConstraints={"topology": [{"key": ZONE}]}),
+            "Unknown",
+            "its group has to share a domain, which restow does not model",
+            id="of one domain",
+        ),
+    ],
+)
+def test_a_pod_of_a_gang_moves_only_if_the_scheduler_would_try_the_next_one(
+    group: Object, code: str, says: str
+) -> None:
+    pods = [a_member(name, "n1", labels={}, spec=in_group("gang")) for name in ("a", "b")]
+    found = old_pods(*nodes("8", "8"), group, *pods, groups="alone")
+    assert codes(found) == ({"a": code, "b": code} if code else {})
+    assert all(says in message for _, _, message in reasons(found).values())
+
+
 @pytest.mark.parametrize("marks", GANGS)
 def test_a_pod_of_a_group_stays(marks: dict[str, Any]) -> None:
     pods = [a_member(name, "n1", **({"labels": {}} | marks)) for name in ("a", "b")]
     assert codes(old_pods(*nodes("8", "8"), *pods)) == {"a": "GroupMember", "b": "GroupMember"}
-    assert moved(old_pods(*nodes("8", "8"), *pods, groups="alone")) == ["a", "b"]
+    assert moved(old_pods(*nodes("8", "8"), a_pod_group("gang"), *pods, groups="alone")) == ["a", "b"]
 
 
 def test_the_refusal_names_the_group_and_what_would_let_it_go() -> None:

@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 from builders import Object
+from builders.cluster_objects import a_pod_group
 from oracle.comparison import Case
 from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
 from proving.plan_limits import beyond_limits
@@ -42,12 +43,13 @@ def a_grouped_case(subject: str, seed: int, groups: str) -> Case:
         random.shuffle(pods)
         while pods:
             members = [pods.pop() for _ in range(min(len(pods), random.randint(1, 5)))]
-            _mark(random, members, f"g{len(pods)}")
+            case.cluster.extend(_mark(random, members, f"g{len(pods)}"))
     policy = json.loads(case.policy)
     return Case(case.cluster, json.dumps(policy | {"restow": policy.get("restow", {}) | {"groups": groups}}))
 
 
-def _mark(random: Random, pods: list[Object], name: str) -> None:
+def _mark(random: Random, pods: list[Object], name: str) -> list[Object]:
+    """Make pods a group; returns the object that it is, if it is one."""
     kind = random.choice((*LABELS, LWS, "spec.schedulingGroup", "scheduling.k8s.io/group-name"))
     for pod in pods:
         metadata = pod["metadata"]
@@ -58,6 +60,8 @@ def _mark(random: Random, pods: list[Object], name: str) -> None:
         else:
             marks = {f"{LWS}/name": "lws", f"{LWS}/group-index": name} if kind == LWS else {kind: name}
             metadata["labels"] = (metadata.get("labels") or {}) | marks
+    namespace = pods[0]["metadata"].get("namespace", "")
+    return [a_pod_group(name, namespace=namespace, least=len(pods))] if kind == "spec.schedulingGroup" else []
 
 
 @pytest.mark.parametrize("groups", ["stay", "together"])

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodGroup
 from restow.kube.objects.pods import SCHEDULING_GROUP
-from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
+from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
 
 #: Namespace and name of a PodGroup.
 GroupKey = tuple[str, str]
@@ -47,12 +47,17 @@ class SchedulingGroups:
 
     def members(self, key: GroupKey) -> IntArray:
         """The pods of a group that are there and not over, with a node or without."""
+        members: IntArray = np.flatnonzero(self._named(key) & self._state.exists)
+        return members
+
+    def _named(self, key: GroupKey) -> BoolArray:
+        """The pods that name a group and are not over, bool[pod]."""
         self._catch_up()
         pods, (namespace, name) = self._pods, key
-        marked = np.isin(pods.group_marks, self._marks.get(name, ()))
-        rows = np.flatnonzero(marked & self._state.exists & ~pods.terminal)
-        names = pods.tables.namespaces
-        return rows[[names[each] == namespace for each in pods.namespace[rows].tolist()]]
+        is_there = np.array([each == namespace for each in pods.tables.namespaces], dtype=bool)
+        named: BoolArray = np.isin(pods.group_marks, self._marks.get(name, ())) & ~pods.terminal
+        named &= is_there[pods.namespace]
+        return named
 
     def placed(self, key: GroupKey) -> list[int]:
         """The pods of a group that have a node."""
@@ -77,6 +82,31 @@ class SchedulingGroups:
         return (
             None if gated is None else f"waiting for {self._pods.names[gated]} of its group, which has scheduling gates"
         )
+
+    def why_never_tried(self, pod: int) -> str | None:
+        """Why the next pod of a pod's group would wait for good, in the scheduler's words; None where it would be tried.
+
+        A gang is taken to have as many pods as were read of it, however many of them are gone in the meantime.
+        """
+        key = self.of(pod)
+        if key is None:
+            return None
+        found = self.pod_group(key)
+        if found is None or least_of(found) > np.count_nonzero(self._named(key) & self._pods.read()):
+            return self.why_not_tried(key)
+        return None
+
+    def unknown(self, key: GroupKey) -> str:
+        """Why it is not known where the pods of a group go, a clause for people; empty where it is."""
+        found = self.pod_group(key) or PodGroup()
+        constraints = found.spec.scheduling_constraints
+        if not holds(GROUPS, self._state.cluster):
+            return "restow schedules groups as kube-scheduler 1.36 and later do"
+        if constraints is not None and constraints.topology:
+            return "its group has to share a domain, which restow does not model"
+        if found.spec.parent_composite_pod_group_name:
+            return "its group is part of a group of groups, which restow does not model"
+        return ""
 
     def held_back(self, pods: Iterable[int]) -> dict[int, str]:
         """Those of some pods that may not be tried yet because of their group, and why."""

@@ -23,7 +23,7 @@ from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
 from restow.scheduling.framework.scheduling_groups import GroupKey, least_of
 from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
 from restow.scheduling.loop.group_preemption import Placements, preempt
-from restow.scheduling.loop.group_rules import mismatch, not_modelled
+from restow.scheduling.loop.group_rules import mismatch
 from restow.scheduling.loop.schedulers import Schedulers
 
 #: What every pod is told whose group gets no nodes, before the reason.
@@ -67,7 +67,7 @@ def decide_group(
     cycle = _Cycle(schedulers, group, found or PodGroup(), choose, timer)
     if found is None:
         return cycle.broken_off(pods, {}, f"failed to get podGroup {'/'.join(group)}")
-    if unknown := not_modelled(found, schedulers.cluster):
+    if unknown := schedulers.groups.unknown(group):
         return cycle.unanswered(pods, unknown)
     if problem := mismatch(schedulers, group, found, pods):
         return cycle.broken_off(pods, {}, problem)

@@ -1,4 +1,4 @@
-"""Groups that cannot be decided about: of some it is unknown where their pods go, in others the pods differ too much.
+"""Groups that cannot be decided about because their pods differ too much, and where the scheduler says what it decided.
 
 Source: frameworkForPodGroup of Kubernetes 1.36, validatePodGroup of 1.37.
 """
@@ -11,23 +11,11 @@ from typing import Final
 from restow.cluster.pod_values import Flag
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.objects import PodGroup
-from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
+from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
 from restow.scheduling.framework.scheduling_groups import GroupKey
 from restow.scheduling.loop.schedulers import Schedulers
 
 _ALIKE: Final = "all pods in a single pod group should have the same"
-
-
-def not_modelled(group: PodGroup, cluster: ClusterSnapshot) -> str:
-    """Why it is not known where the pods of a group go, a clause for people; empty where it is."""
-    constraints = group.spec.scheduling_constraints
-    if not holds(GROUPS, cluster):
-        return "restow schedules groups as kube-scheduler 1.36 and later do"
-    if constraints is not None and constraints.topology:
-        return "its group has to share a domain, which restow does not model"
-    if group.spec.parent_composite_pod_group_name:
-        return "its group is part of a group of groups, which restow does not model"
-    return ""
 
 
 def scheduled_condition(cluster: ClusterSnapshot) -> str:

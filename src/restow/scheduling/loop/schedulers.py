@@ -79,7 +79,8 @@ class Schedulers:
 
     def unknown(self, pod: int) -> str:
         """Why it is not known where a pod goes, a clause for people; empty where it is."""
-        return self.scheduler_of(pod).unknown(pod)
+        group = self.groups.of(pod)
+        return (self.groups.unknown(group) if group is not None else "") or self.scheduler_of(pod).unknown(pod)
 
     def knows(self, pod: int) -> bool:
         """Whether one of the schedulers is the one that a pod names."""
