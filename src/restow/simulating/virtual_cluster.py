@@ -94,6 +94,11 @@ class ObjectQueue(WorkQueue[Key]):
         """Sync the object that came, changed or went."""
         self.add(key_of(event.new or event.old))
 
+    def on_wish(self, event: ObjectEvent) -> None:
+        """As ``on_event``, but not where only the status has changed, which is its controller's own doing."""
+        if event.old is None or event.new is None or not _is_only_status(event.old, event.new):
+            self.on_event(event)
+
     def on_owned_event(self, event: ObjectEvent) -> None:
         """Sync the controllers that an object has and had."""
         for key in self.controllers_in(event):
@@ -110,6 +115,16 @@ class ObjectQueue(WorkQueue[Key]):
         """Sync a key after the shortest of some delays in nanoseconds that are not over (0) and not unknown (None)."""
         if coming := [each for each in delays if each]:
             self.add_after(key, min(coming))
+
+
+def _is_only_status(old: Any, new: Any) -> bool:
+    """Whether only the status of an object has changed."""
+    metadata, before = new.metadata, old.metadata
+    return old.spec is new.spec and (metadata.labels, metadata.owner_references, metadata.is_terminating) == (
+        before.labels,
+        before.owner_references,
+        before.is_terminating,
+    )
 
 
 def dump(store: Store) -> Iterator[bytes]:

@@ -44,7 +44,7 @@ class DeploymentController:
     def __init__(self, simulation: VirtualCluster) -> None:
         self._store, self._clock = simulation.store, simulation.clock
         self._queue = ObjectQueue(simulation.clock, self._sync, kind="Deployment")
-        self._store.subscribe("Deployment", self._queue.on_event)
+        self._store.subscribe("Deployment", self._queue.on_wish)
         self._store.subscribe("ReplicaSet", self._on_owned_event)
         self._store.subscribe("Pod", self._on_pod_event)
 

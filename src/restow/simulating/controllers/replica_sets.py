@@ -30,10 +30,13 @@ class ReplicaSetController:
         self._simulation = simulation
         self._store = simulation.store
         self._queue = ObjectQueue(simulation.clock, self._sync, kind=self._kind)
-        self._store.subscribe(self._kind, self._queue.on_event)
+        self._store.subscribe(self._kind, self._queue.on_wish)
         self._store.subscribe("Pod", self._on_pod_event)
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
+        if event.old is not None and event.new is not None and _counted(event.old) == _counted(event.new):
+            # Most changes of a pod, such as that it gets a node and starts, change nothing that a status says.
+            return
         self._queue.on_owned_event(event)
         if event.new is not None and event.new.metadata.controller is None:
             # Those that could adopt an orphan.
@@ -94,6 +97,12 @@ class ReplicaSetController:
         )
         self._store.update(structs.replace(current, status=status))
         self._queue.add_after_first(key_of(found), waits)
+
+
+def _counted(pod: Pod) -> tuple[object, ...]:
+    """What a sync goes by of one pod, where its controller does not have to choose among pods."""
+    metadata = pod.metadata
+    return metadata.owner_references, metadata.labels, metadata.is_terminating, pod.is_active, pod.ready_since
 
 
 class ReplicationManager(ReplicaSetController):
