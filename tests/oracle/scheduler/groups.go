@@ -45,6 +45,7 @@ func chooseGroups(wanted bool) error {
 type groupWatch struct {
 	scheduling *scheduling
 	order      []string // pods, as they are first heard of
+	before     int      // how many of them were heard of in earlier cycles
 	outcomes   map[string]*outcome
 	preempted  []string
 }
@@ -58,12 +59,11 @@ func (s *scheduling) askLoop() ([]*outcome, error) {
 		if s.allHeardOf(watch) {
 			break
 		}
-		before := len(watch.order)
-		watch.preempted = []string{}
+		watch.before, watch.preempted = len(watch.order), []string{}
 		s.ScheduleOne(s.ctx)
-		if len(watch.order) > before {
-			watch.outcomes[watch.order[before]].Victims = watch.preempted
-			watch.forgetThoseTriedAgain(before)
+		if len(watch.order) > watch.before {
+			watch.outcomes[watch.order[watch.before]].Victims = watch.preempted
+			watch.forgetThoseTriedAgain()
 		}
 	}
 	outcomes := []*outcome{}
@@ -138,12 +138,12 @@ func (w *groupWatch) listen() {
 }
 
 // forgetThoseTriedAgain forgets what a cycle said of pods that are in the next one already.
-func (w *groupWatch) forgetThoseTriedAgain(since int) {
-	anyPlaced := slices.ContainsFunc(w.order[since:], func(pod string) bool { return w.outcomes[pod].Node != "" })
+func (w *groupWatch) forgetThoseTriedAgain() {
+	anyPlaced := slices.ContainsFunc(w.order[w.before:], func(pod string) bool { return w.outcomes[pod].Node != "" })
 	if !restIsTriedAtOnce || !anyPlaced {
 		return
 	}
-	cycle := slices.Clone(w.order[since:])
+	cycle := slices.Clone(w.order[w.before:])
 	w.order = slices.DeleteFunc(w.order, func(pod string) bool {
 		again := slices.Contains(cycle, pod) && w.outcomes[pod].Node == ""
 		if again {
@@ -153,12 +153,16 @@ func (w *groupWatch) forgetThoseTriedAgain(since int) {
 	})
 }
 
-// hear keeps what is said of a pod first, and returns that.
+// hear keeps what is said of a pod first, and returns that. What is said in later cycles goes nowhere.
 func (w *groupWatch) hear(pod *v1.Pod, said *outcome) *outcome {
 	known, seen := w.outcomes[keyOf(pod)]
-	if !seen {
+	switch {
+	case !seen:
 		w.order = append(w.order, keyOf(pod))
-		w.outcomes[keyOf(pod)], known = said, said
+		w.outcomes[keyOf(pod)] = said
+		return said
+	case slices.Contains(w.order[:w.before], keyOf(pod)):
+		return said
 	}
 	return known
 }
