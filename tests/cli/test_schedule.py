@@ -18,10 +18,12 @@ from builders import (
     a_pod,
     a_replica_set,
     a_service,
+    ago,
     claim_volume,
     pod_affinity,
 )
 from builders.affinity import pod_term, selector
+from builders.cluster_objects import a_pod_group, in_group
 from builders.devices import a_claim, a_claim_template, a_device, a_device_class, a_request, a_slice, exactly, uses
 from restow.reporting.schedule_result import ScheduleResult
 from scheduling.numa.numa_nodes import a_topology_object
@@ -88,6 +90,22 @@ def contest():
         a_pod("urgent", cpu="2", priority=10, created="2026-11-21T00:00:03Z"),
         a_pod("gated", spec={"schedulingGates": [{"name": "quota"}]}),
     ]
+
+
+def test_of_a_group_that_waits_it_says_how_far_it_is_and_whom_it_preempts(restow):
+    low = [a_pod(f"low-{at}", cpu="2", node="n", priority=0, started=ago(9 + at)) for at in range(2)]
+    gang = [a_pod(f"gang-{at}", cpu="2", priority=5, created=ago(9 - at), spec=in_group("gang")) for at in range(2)]
+    dump = msgspec.json.encode(a_list(a_node("n", cpu="4"), a_pod_group("gang", least=2, priority=5), *low, *gang))
+
+    def shown(*arguments):
+        return restow("schedule", "-f", "-", *arguments, stdin=dump).out
+
+    table = shown("--scheduler-version", "1.37")
+    assert " default/gang-0  its group would preempt 2 pods: default/low-1, default/low-0" in table
+    assert " default/gang-1  would go to n once its group has preempted" in table
+    page = shown("--scheduler-version", "1.37", "--pod", "default/gang-1")
+    assert "PodGroup default/gang needs 2: 0 of its pods find a node" in page
+    assert "It would preempt 2 pods on n" in shown("--pod", "default/gang-1")
 
 
 @pytest.fixture

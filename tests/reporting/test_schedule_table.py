@@ -24,7 +24,9 @@ def unfit(name="a/u", message="0/3 nodes are available: 3 Insufficient cpu."):
 
 
 def preempting(name="a/v", victims=("b/x",)):
-    return PodRow(name, "preempting", "n2", "0/3 nodes are available: 3 Insufficient cpu.", victims=tuple(victims))
+    clause = f"would preempt {len(victims)} pod{'s' * (len(victims) != 1)} on n2"
+    message = "0/3 nodes are available: 3 Insufficient cpu."
+    return PodRow(name, "preempting", "n2", message, victims=tuple(victims), clause=clause)
 
 
 def gated(name="a/g"):

@@ -52,8 +52,10 @@ class PodRow:
     why: str = ""
     #: The next best node; empty where there is none, or where several tie.
     rival: str = ""
-    #: The pods that it preempts.
+    #: The pods that it or its group preempts.
     victims: tuple[str, ...] = ()
+    #: What it waits for, where it or its group preempts others.
+    clause: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -84,11 +86,19 @@ def pod_row(cluster: ClusterSnapshot, decision: SchedulingDecision) -> PodRow:
         why, rival = margin(cluster, decision)
         return PodRow(name(decision.pod), "placed", nodes[decision.node], why, rival)
     if decision.nominated_node >= 0:
-        victims = tuple(map(name, decision.victims))
+        victims, node = tuple(map(name, decision.victims)), nodes[decision.nominated_node]
         return PodRow(
-            name(decision.pod), "preempting", nodes[decision.nominated_node], decision.message, victims=victims
+            name(decision.pod), "preempting", node, decision.message, victims=victims, clause=_clause(decision, node)
         )
     return PodRow(name(decision.pod), "unknown" if decision.unknown else "unschedulable", why=decision.message)
+
+
+def _clause(decision: SchedulingDecision, node: str) -> str:
+    """What a pod waits for that is nominated for a node."""
+    pods = counted(len(decision.victims), "pod")
+    if decision.preempts_on >= 0:
+        return f"would preempt {pods} on {node}"
+    return f"its group would preempt {pods}" if decision.victims else f"would go to {node} once its group has preempted"
 
 
 def margin(cluster: ClusterSnapshot, decision: SchedulingDecision) -> tuple[str, str]:
@@ -232,8 +242,8 @@ def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
     if row.fate != "preempting":
         yield Text(name)
         return
-    pods = f"{counted(len(row.victims), 'pod')} on {printable(row.node)}: {some(row.victims, _MOST_VICTIMS)}"
-    lines = wrapped(f"{name}{GAP}would preempt {pods}", width, subsequent_indent=" " * 4)
+    victims = f": {some(row.victims, _MOST_VICTIMS)}" if row.victims else ""
+    lines = wrapped(f"{name}{GAP}{printable(row.clause)}{victims}", width, subsequent_indent=" " * 4)
     for index, line in enumerate(lines):
         text = Text(line)
         text.stylize("yellow", len(name) if index == 0 else 0)

@@ -6,7 +6,7 @@ of any other group. Pods that found no node wait alone. If the group fails, so d
 
 Up to 1.36 a pod that fits nowhere may preempt others. It is assumed on that node, beside its victims, and the group waits
 until they are gone. Since 1.37 the cycle ends as soon as ``minCount`` is out of reach, and no pod preempts for itself: the
-group does (``group_preemption``). Whom that does not concern is in ``group_rules``.
+group does (``group_preemption``). A group whose pods differ too much gets no nodes (``group_rules``).
 Source: podGroupSchedulingDefaultAlgorithm and submitPodGroupAlgorithmResult, Kubernetes 1.36 and 1.37.
 """
 
