@@ -262,6 +262,10 @@ class Filters:
         """Which plugins to ask about a pod, and about which nodes."""
         return self._prefilters.ask(pod)
 
+    def is_local(self, asked: PreFilterResult) -> bool:
+        """Whether what the plugins say of a node depends on that node and its pods alone."""
+        return all(isinstance(each, LocalPlugin) for each in asked.plugins)
+
     def is_static(self, plugin: FilterPlugin) -> bool:
         """Whether a plugin looks at nodes only, never at their pods."""
         return plugin.name in self._static

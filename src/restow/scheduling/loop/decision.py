@@ -237,6 +237,10 @@ class Scheduler:
         """Which plugins have something to say of a pod, on the state as it is; CycleError where one breaks off."""
         return self._filters.prefilter(pod)
 
+    def is_local(self, asked: PreFilterResult) -> bool:
+        """Whether ``passes`` depends on the node and its pods alone."""
+        return self._filters.is_local(asked)
+
     def passes(self, asked: PreFilterResult, node: int) -> bool:
         """Whether a node passes, as those plugins say of it that were to be asked when ``prefilter`` was."""
         return self._filters.run_on(asked, node) == PASSES

@@ -78,6 +78,8 @@ def decide_group(
 class _Trial:
     """Pods that were tried, and where they are meanwhile."""
 
+    #: How many pods of the group had a node before.
+    before: int
     decisions: list[SchedulingDecision] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
     #: Since 1.37: what the group is told that gets no nodes.
@@ -87,6 +89,11 @@ class _Trial:
     def placements(self) -> Placements:
         """The pods that have a node, and the node."""
         return [(each.pod, node) for each, node in self.pairs if node != PENDING]
+
+    @property
+    def scheduled(self) -> int:
+        """How many pods of the group have a node."""
+        return self.before + sum(node != PENDING for node in self.nodes)
 
     @property
     def is_enough(self) -> bool:
@@ -115,16 +122,15 @@ class _Cycle:
 
     def pod_by_pod(self, pods: Sequence[int]) -> GroupDecision:
         """Up to 1.36."""
-        trial = _Trial()
+        trial = _Trial(self._have_nodes())
         with self.schedulers.taken_back():
             for pod in pods:
                 self._take(trial, self.schedulers.decide(pod, self.timer))
                 if trial.broken:
                     break
-            is_enough = not self._progress(0)[1]
         if trial.broken:
             return self._broken(pods, trial)
-        if not (trial.placements and is_enough):
+        if not trial.placements or self._is_out_of_reach(trial, 0):
             words = self._words(len(trial.placements))
             given_up = [
                 _waiting(each, GroupWait(_TOO_FEW, words)) if node != PENDING else each for each, node in trial.pairs
@@ -171,32 +177,32 @@ class _Cycle:
 
     def _until_out_of_reach(self, pods: Sequence[int]) -> _Trial:
         """Try the pods for as long as there can still be enough; they stay where they are assumed."""
-        trial = _Trial()
-        scheduled, lacking = self._progress(len(pods))
-        if lacking and scheduled + len(pods) < least_of(self.pod_group):
-            trial.told = f"{_FAILED}, {lacking}"
+        trial = _Trial(self._have_nodes())
+        if self._is_out_of_reach(trial, len(pods)):
+            trial.told = f"{_FAILED}, {self._lacking(trial, len(pods))}"
             return trial
         for left, pod in zip(range(len(pods) - 1, -1, -1), pods, strict=True):
             self._take(trial, self.schedulers.find_node(pod, self.timer))
             if trial.broken:
                 return trial
-            scheduled, lacking = self._progress(left)
-            if lacking and scheduled + left < least_of(self.pod_group):
-                trial.told = lacking
+            if self._is_out_of_reach(trial, left):
+                trial.told = self._lacking(trial, left)
                 return trial
-        trial.told = f"{_FAILED}, {lacking}" if lacking else ("" if trial.placements else _FAILED)
+        trial.told = "" if trial.placements else _FAILED
         return trial
 
-    def _progress(self, remaining: int) -> tuple[int, str]:
-        """How many pods of the group have nodes, and what is lacking with so many that were not tried."""
-        least, scheduled = least_of(self.pod_group), len(self.schedulers.groups.placed(self.group))
-        if scheduled >= least:
-            return scheduled, ""
-        verb = "cannot be" if scheduled + remaining < least else "is not yet"
-        return scheduled, f"minCount ({least}) {verb} satisfied: {scheduled} scheduled, {remaining} remaining"
+    def _have_nodes(self) -> int:
+        return len(self.schedulers.groups.placed(self.group))
+
+    def _is_out_of_reach(self, trial: _Trial, remaining: int) -> bool:
+        return trial.scheduled + remaining < least_of(self.pod_group)
+
+    def _lacking(self, trial: _Trial, remaining: int) -> str:
+        counted = f"{trial.scheduled} scheduled, {remaining} remaining"
+        return f"minCount ({least_of(self.pod_group)}) cannot be satisfied: {counted}"
 
     def _words(self, found: int) -> str:
-        there = len(self.schedulers.groups.placed(self.group))
+        there = self._have_nodes()
         have = f"{there} {'has' if there == 1 else 'have'} one already" if there else ""
         find = f"{found} of its pods {'finds' if found == 1 else 'find'} a node"
         return f"{_title(self.group)} needs {least_of(self.pod_group)}: {', '.join(filter(None, (find, have)))}"

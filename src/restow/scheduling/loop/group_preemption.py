@@ -91,10 +91,24 @@ def _found(
             state.remove(pod)
         with schedulers.taken_back():
             placements, why = place()
+        if why:
+            return GroupPreemption(), why
         asked = _asked(schedulers, placements)
-        victims = [] if why else [pod for pod in order if not _is_spared(schedulers, pod, homes[pod], asked)]
+        near = _near(schedulers, asked)
+        victims = []
+        for pod in order:
+            if near is not None and homes[pod] not in near:
+                state.place(pod, homes[pod])
+            elif not _is_spared(schedulers, pod, homes[pod], asked):
+                victims.append(pod)
     found = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
-    return GroupPreemption(found, True, dict(placements), tuple(_by_importance(schedulers, victims))), why
+    return GroupPreemption(found, True, dict(placements), tuple(_by_importance(schedulers, victims))), ""
+
+
+def _near(schedulers: Schedulers, asked: Sequence[tuple[PreFilterResult, int]]) -> set[int] | None:
+    """The nodes whose pods matter to the group: its own; None if pods of any node may."""
+    is_local = all(schedulers.scheduler_of(plugins.pod).is_local(plugins) for plugins, _ in asked)
+    return {node for _, node in asked} if is_local else None
 
 
 # What a plugin found to have nothing to say of while all potential victims were away, it is not asked about when they
