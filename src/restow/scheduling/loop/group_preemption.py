@@ -8,6 +8,7 @@ Source: PodGroupEvaluator and MoreImportantVictim, Kubernetes 1.37.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,6 +27,9 @@ from restow.scheduling.preemption.victims import VictimBudgets, by_importance, l
 
 #: Pods, and the node where each is assumed.
 Placements = list[tuple[int, int]]
+
+#: The plugins to ask about a pod, and the node where it is.
+_Asked = tuple[PreFilterResult, int]
 
 _PREFIX: Final = "pod group preemption: "
 #: What DynamicResources says of a group, whatever claims its pods have.
@@ -94,28 +98,26 @@ def _found(
         if why:
             return GroupPreemption(), why
         asked = _asked(schedulers, placements)
-        near = _near(schedulers, asked)
-        victims = []
-        for pod in order:
-            if near is not None and homes[pod] not in near:
-                state.place(pod, homes[pod])
-            elif not _is_spared(schedulers, pod, homes[pod], asked):
-                victims.append(pod)
+        is_local = all(schedulers.scheduler_of(plugins.pod).is_local(plugins) for plugins, _ in asked)
+        by_node = _by_node(asked)
+        concerned = by_node.__getitem__ if is_local else lambda _node: asked
+        victims = [pod for pod in order if not _is_spared(schedulers, pod, homes[pod], concerned(homes[pod]))]
     found = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
     return GroupPreemption(found, True, dict(placements), tuple(_by_importance(schedulers, victims))), ""
 
 
-def _near(schedulers: Schedulers, asked: Sequence[tuple[PreFilterResult, int]]) -> set[int] | None:
-    """The nodes whose pods matter to the group: its own; None if pods of any node may."""
-    is_local = all(schedulers.scheduler_of(plugins.pod).is_local(plugins) for plugins, _ in asked)
-    return {node for _, node in asked} if is_local else None
+def _by_node(asked: Sequence[_Asked]) -> Mapping[int, Sequence[_Asked]]:
+    by_node: defaultdict[int, list[_Asked]] = defaultdict(list)
+    for each in asked:
+        by_node[each[1]].append(each)
+    return by_node
 
 
 # What a plugin found to have nothing to say of while all potential victims were away, it is not asked about when they
 # come back, although a pod's terms about others may matter again then. So it is in Kubernetes 1.37.
-def _asked(schedulers: Schedulers, placements: Placements) -> list[tuple[PreFilterResult, int]]:
+def _asked(schedulers: Schedulers, placements: Placements) -> list[_Asked]:
     """The plugins to ask about each pod on its node, which have something to say of it now."""
-    asked: list[tuple[PreFilterResult, int]] = []
+    asked: list[_Asked] = []
     with schedulers.taken_back():
         for pod, node in placements:
             asked.append((schedulers.scheduler_of(pod).prefilter(pod), node))
@@ -139,11 +141,13 @@ def _by_importance(schedulers: Schedulers, pods: Sequence[int]) -> list[int]:
     return ordered
 
 
-def _is_spared(schedulers: Schedulers, victim: int, node: int, asked: Sequence[tuple[PreFilterResult, int]]) -> bool:
-    """Whether all pods of the group still pass on their nodes with a pod back on its own, where it stays if they do."""
+def _is_spared(schedulers: Schedulers, victim: int, node: int, asked: Sequence[_Asked]) -> bool:
+    """Whether the pods of the group that it concerns still pass with a pod back on its node, where it stays if they do."""
     state = schedulers.context.state
     before = state.checkpoint()
     state.place(victim, node)
+    if not asked:
+        return True
     with schedulers.taken_back():
         fits = all(_passes(schedulers, plugins, target) for plugins, target in asked)
     if not fits:
