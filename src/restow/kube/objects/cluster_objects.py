@@ -152,12 +152,11 @@ class PodGroupConstraints(Struct, frozen=True, gc=False):
 
 
 class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """Priority and what follows count since Kubernetes 1.37."""
+    """What decisions read of a PodGroup's spec; priority and parent count since Kubernetes 1.37."""
 
     scheduling_policy: PodGroupPolicy = PodGroupPolicy()
     scheduling_constraints: PodGroupConstraints | None = None
     priority: Int32 = 0
-    preemption_policy: str | None = None
     parent_composite_pod_group_name: str | None = None
 
 
