@@ -38,6 +38,7 @@ from restow.client.transport import Api, Call, Permit
 from restow.errors import ClientError
 
 _PODS: Final = RESOURCES["Pod"]
+_POD_GROUPS: Final = RESOURCES["PodGroup"]
 _CLAIMS: Final = RESOURCES["PersistentVolumeClaim"]
 _VOLUMES: Final = RESOURCES["PersistentVolume"]
 #: Responses after which it is unknown whether the request was carried out.
@@ -228,25 +229,13 @@ async def write_status(api: Api, pod: ObjectRef, change: StatusChange, now: floa
     if change.nominated_node is not None:
         status["nominatedNodeName"] = change.nominated_node or None
     if status:
-        await _patched(api, pod, status, permit)
+        await _patch_status(api, _PODS, pod, status, permit)
 
 
 async def write_group_status(api: Api, group: ObjectRef, said: Said, now: float, *, permit: Permit) -> None:
     """Patch a PodGroup's status; ``now`` in seconds since the epoch. Conflict if it has another uid, NotFound if it is gone."""
-    resource = await as_served(api, RESOURCES["PodGroup"])
-    change = {"metadata": group.preconditions, "status": {"conditions": [_condition(said, None, 0, now)]}}
-    await patiently(
-        lambda: objects.patch(
-            api,
-            resource,
-            group.namespace,
-            group.name,
-            change,
-            kind=PatchKind.STRATEGIC,
-            subresource="status",
-            permit=permit,
-        )
-    )
+    resource = await as_served(api, _POD_GROUPS)
+    await _patch_status(api, resource, group, {"conditions": [_condition(said, None, 0, now)]}, permit)
 
 
 async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, permit: Permit) -> None:
@@ -258,7 +247,8 @@ async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, pe
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
     condition = Said("DisruptionTarget", "True", "PreemptionByScheduler", message)
     try:
-        marked = await _patched(api, victim, {"conditions": [_condition(condition, None, 0, now)]}, permit)
+        status = {"conditions": [_condition(condition, None, 0, now)]}
+        marked = msgspec.json.decode(await _patch_status(api, _PODS, victim, status, permit), type=_Found)
         version = marked.metadata.resource_version
         await patiently(
             lambda: objects.delete(
@@ -269,22 +259,23 @@ async def preempt(api: Api, victim: ObjectRef, scheduler: str, now: float, *, pe
         return
 
 
-async def _patched(api: Api, pod: ObjectRef, status: dict[str, Any], permit: Permit) -> _Found:
-    """Lay a patch over a pod's status, and return its new version."""
-    change = {"metadata": pod.preconditions, "status": status}
-    body = await patiently(
+async def _patch_status(
+    api: Api, resource: ApiResource, thing: ObjectRef, status: dict[str, Any], permit: Permit
+) -> bytes:
+    """Lay a patch over an object's status, and return the object."""
+    change = {"metadata": thing.preconditions, "status": status}
+    return await patiently(
         lambda: objects.patch(
             api,
-            _PODS,
-            pod.namespace,
-            pod.name,
+            resource,
+            thing.namespace,
+            thing.name,
             change,
             kind=PatchKind.STRATEGIC,
             subresource="status",
             permit=permit,
         )
     )
-    return msgspec.json.decode(body, type=_Found)
 
 
 def _condition(condition: Said, known: Said | None, generation: int, now: float) -> dict[str, Any]:
