@@ -29,9 +29,11 @@ def mismatch(schedulers: Schedulers, key: GroupKey, group: PodGroup, pods: Seque
     Since 1.37 priorities and preemption policies count too, and those of pods that have nodes.
     """
     if not holds(GROUPS_PREEMPT, schedulers.cluster):
-        return _other_scheduler(schedulers.cluster, pods)
-    everyone = (*pods, *schedulers.groups.placed(key))
-    return next(filter(None, (_difference(schedulers.cluster, group, each, pods[0]) for each in everyone)), "")
+        found = (_other_scheduler(schedulers.cluster, pods[0], each) for each in pods)
+    else:
+        everyone = (*pods, *schedulers.groups.placed(key))
+        found = (_difference(schedulers.cluster, group, each, pods[0]) for each in everyone)
+    return next(filter(None, found), "")
 
 
 def _scheduler(cluster: ClusterSnapshot, pod: int) -> str:
@@ -39,16 +41,14 @@ def _scheduler(cluster: ClusterSnapshot, pod: int) -> str:
     return asked
 
 
-def _other_scheduler(cluster: ClusterSnapshot, pods: Sequence[int]) -> str:
-    first, *others = (_scheduler(cluster, pod) for pod in pods)
-    other = next((each for each in others if each != first), first)
-    return f'{_ALIKE} .spec.schedulerName set, got: "{first}" and "{other}"' if other != first else ""
+def _other_scheduler(cluster: ClusterSnapshot, pod: int, another: int) -> str:
+    own, other = _scheduler(cluster, pod), _scheduler(cluster, another)
+    return f'{_ALIKE} .spec.schedulerName set, got: "{own}" and "{other}"' if own != other else ""
 
 
 def _difference(cluster: ClusterSnapshot, group: PodGroup, pod: int, first: int) -> str:
-    own, other = (_scheduler(cluster, each) for each in (pod, first))
-    if own != other:
-        return f'{_ALIKE} .spec.schedulerName set, got: "{own}" and "{other}"'
+    if other := _other_scheduler(cluster, pod, first):
+        return other
     priority, wanted = int(cluster.pods.priority[pod]), group.spec.priority
     if priority != wanted:
         return f"{_ALIKE} priority as the pod group's priority, got {priority} and {wanted}"
