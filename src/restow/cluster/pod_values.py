@@ -30,6 +30,7 @@ from restow.kube.objects import (
     TopologySpreadConstraint,
     Volume,
 )
+from restow.kube.objects.pods import SCHEDULING_GROUP
 
 #: A time that is absent (Go's zero time lies further back than int64 nanoseconds reach).
 NO_TIME = np.iinfo(np.int64).min
@@ -195,6 +196,11 @@ class PodStates:
 
 #: Values by the annotation or the field of ``spec`` that they stand in.
 GroupMarks = tuple[tuple[str, str], ...]
+
+
+def scheduling_group(marks: GroupMarks) -> str:
+    """The name of the PodGroup that pods with these marks are scheduled with; empty where there is none."""
+    return dict(marks).get(SCHEDULING_GROUP, "") if marks else ""
 
 
 @dataclass(slots=True, frozen=True)

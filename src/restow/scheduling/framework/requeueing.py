@@ -17,11 +17,10 @@ from typing import Any, Final, TypeVar
 from restow.cluster.node_store import ReadNode
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
-from restow.cluster.pod_values import GroupMarks, HostPort, PlacementRules, PodVolume
+from restow.cluster.pod_values import HostPort, PlacementRules, PodVolume, scheduling_group
 from restow.cluster.pods import PENDING, Pods
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
-from restow.kube.objects.pods import SCHEDULING_GROUP
 
 T = TypeVar("T")
 
@@ -191,12 +190,8 @@ def pod_facts(pods: Pods, nodes: Nodes, pod: int) -> PodFacts:
         ports=tables.ports[pods.ports[pod]],
         volumes=tables.volumes[pods.volumes[pod]],
         gates=tables.gates[pods.gates[pod]],
-        group=_group(tables.group_marks[pods.group_marks[pod]]),
+        group=scheduling_group(tables.group_marks[pods.group_marks[pod]]),
     )
-
-
-def _group(marks: GroupMarks) -> str:
-    return dict(marks).get(SCHEDULING_GROUP, "") if marks else ""
 
 
 def node_facts(node: ReadNode) -> NodeFacts:

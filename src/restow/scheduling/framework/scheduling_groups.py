@@ -13,10 +13,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pod_values import scheduling_group
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodGroup
-from restow.kube.objects.pods import SCHEDULING_GROUP
 from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
 
 #: Namespace and name of a PodGroup.
@@ -123,8 +123,7 @@ class SchedulingGroups:
         if self._read == len(table):
             return
         for mark in range(self._read, len(table)):
-            name = dict(table[mark]).get(SCHEDULING_GROUP)
-            if name:
+            if name := scheduling_group(table[mark]):
                 self._names[mark] = name
                 self._marks.setdefault(name, []).append(mark)
         self._read = len(table)

@@ -13,11 +13,10 @@ from functools import cached_property
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.pod_columns import PodGroups
-from restow.cluster.pod_values import PodClaim
+from restow.cluster.pod_values import PodClaim, scheduling_group
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.excerpts import plural
 from restow.kube.objects import DEVICE_KINDS, PersistentVolumeClaim
-from restow.kube.objects.pods import SCHEDULING_GROUP
 from restow.scheduling.plugins.affinity_terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spread_terms import SELECTING_WORKLOADS
 
@@ -103,7 +102,7 @@ class MissingData:
     def _of_group(self, pod: int) -> Kinds:
         """The kind of a pod's group, if it has one and the input lacks the kind."""
         marks = self._pods.tables.group_marks[self._pods.group_marks[pod]]
-        return ("PodGroup",) if marks and SCHEDULING_GROUP in dict(marks) and "PodGroup" in self._missing else ()
+        return ("PodGroup",) if "PodGroup" in self._missing and scheduling_group(marks) else ()
 
     def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from restow.cluster.budgets import covered_groups
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pod_values import scheduling_group
 from restow.cluster.pods import Pods
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.kube.objects import Condition, LabelSelector, PodDisruptionBudget
-from restow.kube.objects.pods import SCHEDULING_GROUP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import NO_PODS, UsagePlugin
 from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
@@ -148,7 +148,7 @@ def by_importance(cluster: ClusterSnapshot, some: IntArray, group: IntArray) -> 
 def _in_scheduling_group(pods: Pods, some: IntArray) -> BoolArray:
     """Which pods name a PodGroup: since 1.37 they are more important than others of the same priority."""
     table = pods.tables.group_marks
-    marked = np.array([bool(marks) and SCHEDULING_GROUP in dict(marks) for marks in table], dtype=bool)
+    marked = np.array([bool(scheduling_group(marks)) for marks in table], dtype=bool)
     named: BoolArray = marked[pods.group_marks[some]]
     return named
 
