@@ -5,6 +5,7 @@ What kube-scheduler itself does with random groups is asked in ``oracle/test_gro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from builders import Object, a_node, a_pod, ago
 from builders.cluster_objects import a_pod_group, in_group
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers
@@ -29,9 +31,11 @@ _PREEMPTING = "pod group is unschedulable, pod group is waiting for preemption t
 class Pass:
     """One pass over the queue of a cluster, told by the names of pods."""
 
-    def __init__(self, *objects: Object, minor: int = 36) -> None:
+    def __init__(
+        self, *objects: Object, minor: int = 36, profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
+    ) -> None:
         self.state = ClusterState(replace(a_cluster(*objects), server_minor=minor))
-        self.schedulers = Schedulers(Context.of(self.state))
+        self.schedulers = Schedulers(Context.of(self.state), profiles)
         self.queue = self.schedulers.queue()
         names = self.state.cluster.pods.names
         self.decisions: dict[str, SchedulingDecision] = {
@@ -183,6 +187,18 @@ def test_pods_of_a_group_name_one_scheduler() -> None:
     found = Pass(a_node("n", cpu="9"), a_pod_group("g"), *members("g", 1), other)
     # The other scheduler's pod is not in this queue.
     assert found.node("g-0") == "n"
+
+
+@pytest.mark.parametrize(
+    ("minor", "differing"), [(36, '"default-scheduler" and "another"'), (37, '"another" and "default-scheduler"')]
+)
+def test_of_two_profiles_that_pods_of_a_group_name_each_is_told(minor: int, differing: str) -> None:
+    first, second = members("g", 2)
+    second["spec"]["schedulerName"] = "another"
+    profiles = (DEFAULT_PROFILE, replace(DEFAULT_PROFILE, name="another"))
+    found = Pass(a_node("n", cpu="9"), a_pod_group("g", priority=0), first, second, minor=minor, profiles=profiles)
+    alike = f"all pods in a single pod group should have the same .spec.schedulerName set, got: {differing}"
+    assert {each.error for each in found.decisions.values()} == {alike}
 
 
 def test_since_1_37_pods_have_the_priority_of_their_group() -> None:
