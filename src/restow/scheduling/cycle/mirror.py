@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from restow.cluster.node_store import ReadNode
 from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile
-from restow.scheduling.cycle.cycle import ClusterChanges, ObjectChange, PodChange, PodSnapshot
-from restow.scheduling.cycle.pod_rows import PodRowBuilder, differs, is_beyond_sums
+from restow.scheduling.cycle.cycle import ClusterChanges, PodChange, PodSnapshot
+from restow.scheduling.cycle.followed_objects import FollowedObjects
+from restow.scheduling.cycle.pod_rows import PodRowBuilder, as_scheduled, differs, is_beyond_sums
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.requeueing import PodFacts, pod_facts
 from restow.scheduling.loop.schedulers import Schedulers
@@ -67,7 +67,6 @@ class Mirror:
         self._assumed: dict[str, Assumed] = {}
         #: The nodes that pods are nominated for, perhaps before their status says so, by uid.
         self._nominated: dict[str, Assumed] = {}
-        self._nodes: dict[str, ReadNode] = {}
         #: The usage of nodes, where a profile needs it.
         self._usage: RecentUsage | None = None
 
@@ -116,12 +115,14 @@ class Mirror:
         if len(pods) > len(at_once):
             self._touched["Pod"] = pods.difference(at_once)
         for kind in sorted(touched):
-            changes.objects.extend(self._changed_objects(kind, touched[kind]))
+            changes.objects.extend(self._objects.changes(self._store, kind, touched[kind]))
         if self._is_long or any(each.kind not in _FOLLOWED and each.after is None for each in changes.objects):
             self._make_state()
         elif changes.objects:
             for each in changes.objects:
-                self._change(each)
+                node = self._objects.apply(each)
+                if node is not None:
+                    self._follow_nominations(node)
             if any(each.kind not in _FOLLOWED for each in changes.objects):
                 self._make_schedulers()
         self.state.commit()
@@ -144,12 +145,16 @@ class Mirror:
     def sizes(self) -> dict[str, int]:
         """The numbers of nodes, of pods with a node, and of assumed pods among these, by their metric labels."""
         placed = 0 if self._source is None else int(np.count_nonzero(self.state.exists & (self.state.node >= 0)))
-        return {"nodes": len(self._nodes), "pods": placed, "assumed_pods": len(self._assumed)}
+        return {
+            "nodes": len(self._objects.nodes) if self.has_begun else 0,
+            "pods": placed,
+            "assumed_pods": len(self._assumed),
+        }
 
     @property
     def measured(self) -> int:
         """How many nodes have a known usage."""
-        return 0 if self._usage is None else len(self._nodes.keys() & set(self._usage.names))
+        return 0 if self._usage is None else len(self._objects.nodes.keys() & set(self._usage.names))
 
     def assume(self, pod: int, node: int) -> None:
         """Assume that a pod is on a node, until ``forget``."""
@@ -189,17 +194,19 @@ class Mirror:
         return had
 
     @property
+    def _store(self) -> ClusterStore:
+        assert self._source is not None
+        return self._source.store
+
+    @property
     def _is_long(self) -> bool:
         return len(self.state.changes) + len(self.state.births) > _LONGEST_PAST
 
     def _make_state(self) -> None:
         assert self._source is not None
         self.state = ClusterState(self._source.snapshot())
-        cluster = self.state.cluster
         self._rows = PodRowBuilder(self.state)
-        self._nodes = {
-            name: read for name in cluster.nodes.names if (read := self._source.store.node(name)) is not None
-        }
+        self._objects = FollowedObjects(self.state, self._store)
         for uid, (key, node) in self._assumed.items():
             pod = self.find(key, uid)
             if pod != NO_POD:
@@ -240,8 +247,7 @@ class Mirror:
 
     def _values(self, key: Key) -> dict[str, Any] | None:
         """The values of a pod; None if it is gone, or if its node's sums would overflow."""
-        assert self._source is not None
-        values = self._source.store.pod_values(*key)
+        values = self._store.pod_values(*key)
         if values is None or not values["node"] or not is_beyond_sums(self.state, values):
             return values
         return None
@@ -249,7 +255,7 @@ class Mirror:
     def _put(self, pod: int, values: dict[str, Any]) -> Iterator[PodChange]:
         """Update a pod from the store, or to where it is assumed to be."""
         is_confirmed = bool(values["node"]) and self._assumed.pop(values["uids"], None) is not None
-        row = self._rows.of(values) | {"node": self._place(values)}
+        row = self._rows.of(as_scheduled(values)) | {"node": self._place(values)}
         if pod == NO_POD:
             pod = self.state.create(row)
             self._follow_nomination(pod, row, is_new=row["nominated"] != PENDING)
@@ -308,31 +314,6 @@ class Mirror:
         for pod in np.flatnonzero((nominated == node) & state.holds_resources() & (state.node == PENDING)).tolist():
             if self.schedulers.knows(pod):
                 self.schedulers.nominations.note(pod, node)
-
-    def _change(self, change: ObjectChange) -> None:
-        """Apply a change of an object other than a pod."""
-        state, name = self.state, change.key[1]
-        if change.kind != "Node":
-            state.put(change.kind, change.key, change.after)
-        elif change.after is None:
-            state.delete_node(state.cluster.nodes.index[name])
-            del self._nodes[name]
-        else:
-            self._nodes[name] = change.after
-            if change.before is None:
-                self._follow_nominations(state.create_node(change.after.row))
-            else:
-                state.update_node(state.cluster.nodes.index[name], change.after.row)
-
-    def _changed_objects(self, kind: str, keys: Iterable[Key]) -> Iterator[ObjectChange]:
-        """Those of a kind other than Pod that differ from what the state has."""
-        assert self._source is not None
-        store, known = self._source.store, self.state.cluster.kind(kind)
-        for key in sorted(keys):
-            before = self._nodes.get(key[1]) if kind == "Node" else known.get(key)
-            after = store.node(key[1]) if kind == "Node" else store.other(kind, *key)
-            if before != after:
-                yield ObjectChange(kind, key, before, after)
 
     def _key(self, pod: int) -> Key:
         pods = self.state.cluster.pods

@@ -16,7 +16,7 @@ from restow.cluster.pods import NO_POD, PodRow
 from restow.cluster.state import ClusterState
 
 #: The columns whose values are in tables; that of namespaces has another name.
-_TABLES: Final = tuple(each.name for each in fields(PodTables) if each.name not in ("namespaces", "states"))
+_TABLES: Final = tuple(each.name for each in fields(PodTables) if each.name != "namespaces")
 #: Fields that no scheduling rule reads are the same for all pods: they change all the time.
 _ANY_STATES: Final = PodStates("", "", (), (), ())
 #: Conditions that decisions depend on. The others hold times, so that nearly each pod has its own.
@@ -40,11 +40,9 @@ class PodRowBuilder:
     def of(self, values: Mapping[str, Any]) -> PodRow:
         """The row of a pod, from its values by column."""
         row: PodRow = dict(values)
-        row["conditions"] = tuple([each for each in values["conditions"] if each.type == _CONDITION])
         for table in _TABLES:
             row[table] = self._identifier(table, row[table])
         row["namespace"] = self._identifier("namespaces", values["namespace"])
-        row["states"] = self._identifier("states", _ANY_STATES)
         row["node"], row["nominated"] = map(self._state.node_called, (values["node"], values["nominated"]))
         return row | {"replaces": NO_POD, "replaced_by": NO_POD, "rank": 0}
 
@@ -59,6 +57,12 @@ class PodRowBuilder:
                 self._known.clear()
             known = self._known[key] = value, self._state.cluster.pods.intern(table, value)
         return known[1]
+
+
+def as_scheduled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a pod, without what no rule of the scheduler reads."""
+    conditions = tuple([each for each in values["conditions"] if each.type == _CONDITION])
+    return {**values, "conditions": conditions, "states": _ANY_STATES}
 
 
 def differs(before: PodRow, after: PodRow) -> bool:
