@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -20,7 +20,6 @@ from restow.client.connection import connect
 from restow.client.errors import ServerTrouble, TooManyRequests
 from restow.client.server import git_version, minor_of
 from restow.client.transport import Api, Permit
-from restow.cluster.snapshot import Key
 from restow.daemon import log_lines
 from restow.daemon.background import told_to_stop, watched
 from restow.daemon.connecting import connected, https
@@ -120,9 +119,8 @@ class Descheduler:
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             minor = await check_version(watching, log)
             shadow = _shadow_of(settings, metrics, log)
-            touch = ignored if shadow is None else shadow.touch
             kinds = kinds_of(policies.current)
-            live = await stack.enter_async_context(live_cluster(watching, kinds, warn=log.warning, touch=touch))
+            live = await stack.enter_async_context(live_cluster(watching, kinds, warn=log.warning))
             live.keep_usage(*kept_samples(policies.current))
             live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
@@ -130,6 +128,7 @@ class Descheduler:
             writing.server_time = watching.server_time
             await first_lists(live)
             if shadow is not None:
+                live.listeners.append(shadow.touch)
                 server, clock = watching.endpoint.server, watching.server_time.now
                 await stack.enter_async_context(shadow.following(live, server, clock))
             self._is_ready = True
@@ -283,10 +282,6 @@ def _shadow_of(settings: Settings, metrics: Metrics, log: Log) -> Shadow | None:
     from restow.descheduler.shadowing import Shadow  # noqa: PLC0415
 
     return Shadow(settings.cycles.profiles, settings.shadow.write, metrics.shadow, log)
-
-
-def ignored(_kind: str, _keys: Iterable[Key]) -> None:
-    """Do nothing about what may have changed."""
 
 
 async def first_lists(live: LiveCluster) -> None:

@@ -59,7 +59,7 @@ class LiveCluster:
     of nodes is the mean of what came so far (``usage.measured``); ``keep_usage`` keeps samples. ``warn`` gets a sentence
     when a kind cannot be listed, when updates stop, when a kind is not known any more, when any of these is over, and for
     objects that cannot be read.
-    ``touch`` gets what may have changed, for code that keeps something of its own. ``done`` is what is not done to pods
+    ``listeners`` get what may have changed, for code that keeps something of its own. ``done`` is what is not done to pods
     that depend on what is not known.
     """
 
@@ -69,12 +69,11 @@ class LiveCluster:
         kinds: Sequence[str] = READ,
         *,
         warn: Warn,
-        touch: Touch = lambda _kind, _keys: None,
         done: str = "evicted",
     ) -> None:
         self._api = api
         self._warn = warn
-        self._touch = touch
+        self.listeners: list[Touch] = []
         self._reflectors = {kind: Reflector(kind) for kind in kinds}
         self._store = ClusterStore()
         self._record = UsageRecord()
@@ -157,6 +156,11 @@ class LiveCluster:
         """Whether the objects of a kind are known, and recent enough to be trusted."""
         return self._reflectors[kind].is_known(_now())
 
+    @property
+    def not_known(self) -> frozenset[str]:
+        """The kinds that snapshots lack: all that are not known, but for nodes and pods."""
+        return frozenset(kind for kind in self._reflectors if kind not in REQUIRED and not self.is_known(kind))
+
     def unknown(self, kinds: Iterable[str]) -> str | None:
         """Why the first of these kinds that is not in sync is not; None if all are.
 
@@ -176,7 +180,7 @@ class LiveCluster:
         Kinds that are not known are missing (``Cluster.missing``). Before ``ready`` there are holes in it.
         """
         self._check()
-        missing = frozenset(kind for kind in self._reflectors if kind not in REQUIRED and not self.is_known(kind))
+        missing = self.not_known
         if self._snapshot is None or self._snapshot.missing != missing:
             found = self._store.snapshot().without(missing)
             others = {**found.others, RECENT: self._record.known} if self._record.known else found.others
@@ -379,6 +383,10 @@ class LiveCluster:
         reflectors = (self._reflectors.get(kind) or Reflector(kind) for kind in kinds)
         return next((doubt for reflector in reflectors if (doubt := reflector.doubt(_now())) is not None), None)
 
+    def _touch(self, kind: str, keys: Iterable[Key]) -> None:
+        for listener in self.listeners:
+            listener(kind, keys)
+
     def _wake(self) -> None:
         """Drop the snapshot, which is out of date, and wake waiting tasks."""
         self._snapshot = None
@@ -401,11 +409,9 @@ def _now() -> float:
 
 
 @asynccontextmanager
-async def live_cluster(
-    api: Api, kinds: Sequence[str] = READ, *, warn: Warn, touch: Touch = lambda _kind, _keys: None
-) -> AsyncIterator[LiveCluster]:
+async def live_cluster(api: Api, kinds: Sequence[str] = READ, *, warn: Warn) -> AsyncIterator[LiveCluster]:
     """A started ``LiveCluster``, stopped at the end."""
-    live = LiveCluster(api, kinds, warn=warn, touch=touch)
+    live = LiveCluster(api, kinds, warn=warn)
     await live.start()
     try:
         yield live

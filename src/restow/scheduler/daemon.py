@@ -49,7 +49,8 @@ class SchedulerDaemon:
         self._observer = observer
         self._wake = asyncio.Event()
         self.mirror = Mirror(settings.profiles)
-        self.live = LiveCluster(api, KINDS, warn=observer.warn, touch=self._touch, done="scheduled")
+        self.live = LiveCluster(api, KINDS, warn=observer.warn, done="scheduled")
+        self.live.listeners.append(self._touch)
         chance = Random(settings.seed)  # noqa: S311  breaks ties, keeps no secret
         self._cycle = SchedulingCycle(self.mirror, settings.profiles, chance, _now(), settings.queue)
         self.queue = self._cycle.queue

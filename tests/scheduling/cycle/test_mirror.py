@@ -146,7 +146,8 @@ async def test_it_decides_as_one_that_is_made_now_of_the_same_objects(seed: int)
     async with serving(server) as api:
         for _ in range(40):
             change(server, chance)
-        async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
+        async with live_cluster(api, KINDS, warn=lambda _: None) as live:
+            live.listeners.append(mirror.touch)
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
             for _ in range(40):
@@ -164,7 +165,8 @@ async def test_a_list_after_a_gap_tells_what_came_and_went_meanwhile() -> None:
         server.put("Node", a_node("n"))
         for name in ("stays", "goes"):
             server.put("Pod", a_pod(name, node="n"))
-        async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
+        async with live_cluster(api, KINDS, warn=lambda _: None) as live:
+            live.listeners.append(mirror.touch)
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
             server.die()
@@ -186,7 +188,8 @@ async def test_a_status_that_no_rule_looks_at_changes_nothing() -> None:
     async with serving(server) as api:
         server.put("Node", a_node("n"))
         server.put("Pod", a_pod("p", node="n"))
-        async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
+        async with live_cluster(api, KINDS, warn=lambda _: None) as live:
+            live.listeners.append(mirror.touch)
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
             before = len(mirror.state.changes)
@@ -204,7 +207,8 @@ async def test_a_pod_whose_requests_make_sums_wrap_around_does_not_empty_its_nod
     async with serving(server) as api:
         server.put("Node", a_node("n", memory="8Gi"))
         server.put("Pod", a_pod("first", node="n", memory="7Ei"))
-        async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
+        async with live_cluster(api, KINDS, warn=lambda _: None) as live:
+            live.listeners.append(mirror.touch)
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
             for name in ("second", "third"):
@@ -223,7 +227,8 @@ async def test_a_long_list_is_carried_over_in_parts() -> None:
     server, mirror = ApiServer(), Mirror((DEFAULT_PROFILE,))
     async with serving(server) as api:
         server.put("Node", a_node("n"))
-        async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
+        async with live_cluster(api, KINDS, warn=lambda _: None) as live:
+            live.listeners.append(mirror.touch)
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
             for at in range(5_000):
@@ -244,7 +249,8 @@ async def test_preemption_goes_by_a_budget_as_it_is_by_now_and_nothing_is_made_a
             server.put("Node", a_node(node, cpu="1"))
             server.put("Pod", a_pod(f"low-{node}", node=node, cpu="1", labels={"on": node}, priority=1))
         server.put("Pod", a_pod("high", cpu="1", priority=9))
-        async with live_cluster(api, KINDS, warn=lambda _: None, touch=mirror.touch) as live:
+        async with live_cluster(api, KINDS, warn=lambda _: None) as live:
+            live.listeners.append(mirror.touch)
             assert await live.wait_ready(now() + 60)
             mirror.begin(live)
             made = mirror.schedulers
