@@ -32,6 +32,7 @@ PARTS = {
     "deciding": Part("bench.deciding", "time to decide, beside the Descheduler", _ORACLE),
     "placement": Part("bench.placing", "time to place pods, beside kube-scheduler", _ORACLE),
     "landing": Part("bench.landings", "moves and the balance after them, beside the Descheduler's", _ORACLE),
+    "repair": Part("bench.repairs", "time to repair a plan after a landing, beside making it anew"),
     "joint": Part("bench.joint_plans", "moves and the goal reached: strategies of today and Rebalance, steered"),
     "loops": Part("bench.simulated_loops", "the known loops, simulated in both placements; writes their pages"),
     "live": Part("bench.live.command", "restow and the Go programs on a real control plane", _E2E),

@@ -31,8 +31,10 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
     """All decisions; each takes no time, so that the rest of a plan that went astray is left at once."""
     seen = Decided()
 
-    def watched(cluster: Any, by: CycleRules, before: Any, now: int, *, steering: SteeringMode) -> CycleDecision:
-        decision = decide(cluster, by, before, now, steering=steering)
+    def watched(
+        cluster: Any, by: CycleRules, before: Any, now: int, *, steering: SteeringMode, cache: Any
+    ) -> CycleDecision:
+        decision = decide(cluster, by, before, now, steering=steering, cache=cache)
         seen.prior_evictions.append(before.prior_evictions)
         seen.given_up.append(before.given_up)
         seen.may_move.append(before.may_move)

@@ -19,6 +19,7 @@ from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.executing.task import Task
 from restow.kube.objects import KINDS, OwnerReference
 from restow.kube.timestamps import format_time
+from restow.live.cluster import Touch
 from restow.live.reflector import TRUSTED
 from restow.workloads.controllers import wanted_replicas
 
@@ -50,6 +51,7 @@ class Town:
     kept_usage: tuple[int, int] = (0, 0)
     #: Of the API server.
     server_minor: int | None = None
+    listeners: list[Touch] = field(default_factory=list)
     _store: ClusterStore = field(default_factory=ClusterStore)
     _pods: dict[str, Object] = field(default_factory=dict)
     _made: int = 0
@@ -59,9 +61,22 @@ class Town:
         for each in objects:
             kind = each["kind"]
             self._store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
+            self._touch(kind, each["metadata"].get("namespace", ""), each["metadata"]["name"])
             if kind == "Pod":
                 self._pods[each["metadata"]["name"]] = each
         return self
+
+    def _touch(self, kind: str, namespace: str, name: str) -> None:
+        for listener in self.listeners:
+            listener(kind, [(namespace, name)])
+
+    @property
+    def store(self) -> ClusterStore:
+        return self._store
+
+    @property
+    def not_known(self) -> frozenset[str]:
+        return self.hidden
 
     def nodes_of_pods(self) -> dict[str, str]:
         """Where each pod is."""
@@ -118,6 +133,7 @@ class Town:
             return self.answers.pop(name)
         old = self._pods.pop(name)
         self._store.remove("Pod", task.move.pod.namespace, name)
+        self._touch("Pod", task.move.pod.namespace, name)
         self._replace(old, self.land(task))
         return eviction.EvictionAccepted()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from executing.told import told
 from restow.application.generating import GenerateRequest
 from restow.application.policies import read_policy_file
 from restow.descheduling.framework import View
@@ -29,13 +30,6 @@ SCENARIO: dict[str, Any] = {
     "start": ["cluster.json"],
     "descheduler": {"every": "10m", "placement": "prove"},
 }
-
-
-def told(decision: CycleDecision) -> tuple[Any, ...]:
-    """All that a decision says."""
-    record, uids = decision.cycle.record, decision.cycle.state.cluster.pods.uids
-    refusals = [(uids[each.pod], each.ref, each.reason, each.purpose, each.beyond_limit) for each in record.refusals]
-    return decision.tasks, sorted(refusals, key=str), record.problems, decision.utilisation, decision.cycle.missing
 
 
 def run(folder: Path, profile: str, seed: int, check: Any) -> int:

@@ -15,7 +15,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -25,6 +25,7 @@ from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.daemon import log_lines
 from restow.daemon.background import LONGEST_DECISION
 from restow.daemon.logs import Log
+from restow.descheduler.cycle_cache import CycleCache
 from restow.descheduler.history import HistoryKeeper
 from restow.descheduler.offering import UNSTEERED, Choice, Offer
 from restow.descheduler.publishing import Publish
@@ -32,7 +33,7 @@ from restow.descheduler.reporter import Reporter
 from restow.descheduler.steering import behind_fence
 from restow.descheduler.tracing import CYCLE, PROFILES, Tracing
 from restow.descheduling.arbiter import Record, Searches
-from restow.descheduling.plan import Utilisation
+from restow.descheduling.plan import FENCE_EFFECTS, Utilisation
 from restow.executing.deciding import Before, CycleDecision, CycleRules, decide
 from restow.executing.execution import Execution
 from restow.executing.history import EvictionHistory, UsageChanges
@@ -47,7 +48,7 @@ from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.reading import METRICS, REQUIRED
 from restow.live.usage import AskForUsage, no_usage
-from restow.policies.codes import SteeringMode
+from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.policies.usage import kept_samples
 from restow.serving.figures import CycleFigures, CycleResult
@@ -98,6 +99,8 @@ class Cycles:
     _usage: Mapping[UsageQuery, QueryResult] = field(init=False, default_factory=dict)
     #: How moves have changed usage since.
     _usage_changes: UsageChanges = field(init=False)
+    #: What plans of this cycle leave to the next one.
+    _cache: CycleCache = field(init=False)
     #: How replacements are steered in this cycle.
     _choice: Choice = field(init=False, default=UNSTEERED)
     #: What is waited for, unless it is stopped.
@@ -111,6 +114,7 @@ class Cycles:
 
     def __post_init__(self) -> None:
         self._usage_changes = UsageChanges(self.clock)
+        self._cache = CycleCache(self.live)
 
     def stop(self, why: str) -> None:
         """Begin no more evictions, in this cycle or a later one; do not wait for a decision in progress."""
@@ -157,21 +161,9 @@ class Cycles:
         log_lines.cycle_begins(self.log)
         reporter = Reporter(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
-        first: CycleDecision | None = None
-        progress = CycleProgress()
         try:
-            while (decision := await self._decide(rules, progress)) is not None:
-                phases["decide"] += decision.seconds
-                self._searches = decision.cycle.record.searches
-                reporter.heard(decision.cycle)
-                if first is None:
-                    first = decision
-                    reporter.decided(decision.cycle)
-                entered = elapsed()
-                more = await self._carry_out(rules, decision, progress, reporter)
-                phases["execute"] += elapsed() - entered
-                if not more:
-                    break
+            with self._cache.cycle():
+                first = await self._plan_and_move(rules, reporter, phases)
         finally:
             await self._lift()
         if first is None:
@@ -186,6 +178,26 @@ class Cycles:
         return cycle_figures(
             first.cycle.record, first.utilisation, result=result, ended=self.clock(), seconds=seconds, phases=phases
         )
+
+    async def _plan_and_move(
+        self, rules: CycleRules, reporter: Reporter, phases: dict[str, float]
+    ) -> CycleDecision | None:
+        """Make plans and carry them out, until one has told all; returns the first, None if stopped before it."""
+        first: CycleDecision | None = None
+        progress = CycleProgress()
+        while (decision := await self._decide(rules, progress)) is not None:
+            phases["decide"] += decision.seconds
+            self._searches = decision.cycle.record.searches
+            reporter.heard(decision.cycle)
+            if first is None:
+                first = decision
+                reporter.decided(decision.cycle)
+            entered = elapsed()
+            more = await self._carry_out(rules, decision, progress, reporter)
+            phases["execute"] += elapsed() - entered
+            if not more:
+                break
+        return first
 
     async def _add_usage(self, rules: CycleRules) -> None:
         """Fetch the usage of nodes and pods that the policy asks for."""
@@ -216,19 +228,23 @@ class Cycles:
                 may_move,
                 searches=self._searches,
             )
-            cluster = replace(
-                self.live.snapshot(),
-                usage=self._usage,
-                usage_changes=self._usage_changes.now(),
-                server_minor=rules.policy.restow.scheduler_minor or self.live.server_minor,
-            )
-            self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringMode = SteeringMode.NONE if progress.is_unsteered else self._choice.kind
-            compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
+            usage, cache = (self._usage, self._usage_changes.now()), None
+            if self._may_plan_again(rules, steering):
+                cache = self._cache.now(rules, *usage)
+            cluster = self._cache.snapshot(rules, *usage) if cache is None else cache.state.cluster
+            self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
+            compute = partial(
+                decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering, cache=cache
+            )
             decision = await self._unless_stopped(in_thread(compute, LONGEST_DECISION))
         if decision is not None:
             progress.decided(decision.cycle, decision.tasks, may_move)
         return decision
+
+    def _may_plan_again(self, rules: CycleRules, steering: SteeringMode) -> bool:
+        """Whether a plan may be repaired: where moves are made, and the plan does not count on a fence."""
+        return self.evicting is not None and rules.placement == Placement.PROVE and steering not in FENCE_EFFECTS
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """The result of a coroutine; None if it is stopped, which cancels it."""
