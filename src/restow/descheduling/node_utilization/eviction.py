@@ -37,7 +37,7 @@ from restow.descheduling.framework import (
     low_to_high,
 )
 from restow.descheduling.node_utilization.thresholds import Figures
-from restow.descheduling.node_utilization.usage import Usage
+from restow.descheduling.node_utilization.usage import Usage, add
 from restow.descheduling.protections import flagged, of_daemon_sets
 from restow.kube.taints import all_tolerated
 from restow.policies.arguments import Namespaces
@@ -144,15 +144,6 @@ def _lower_room(task: Transfer, used: Mapping[str, int], times: int) -> None:
     """Subtract a pod's usage from what the destinations can take; with -1, add it again."""
     for name in task.usage.names:
         task.room[name] -= times * used[name]
-
-
-def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
-    """Count a pod that comes to a node, or leaves it (-1); ignored if the usage of the node is unknown."""
-    amounts = usage.by_node.get(node)
-    if amounts is not None:
-        for name in usage.names:
-            amounts[name] += times * used[name]
-        usage.changes.append(node)
 
 
 def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:

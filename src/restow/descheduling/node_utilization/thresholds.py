@@ -12,7 +12,6 @@ operations.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Literal
 
@@ -20,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import Nodes
-from restow.descheduling.framework import NodeClass, View
-from restow.descheduling.node_utilization.usage import Capacities, Percentages, Usage, ceilings, percentages, total
+from restow.descheduling.framework import NodeClass
+from restow.descheduling.node_utilization.usage import Percentages, Usage
 from restow.documents.findings import Issue
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.kube.quantity import NANO_PER_UNIT
@@ -132,39 +130,6 @@ def why_idle(under: int, nodes: int, number_of_nodes: int, threshold: str) -> st
     if under == nodes:
         return f"All nodes are underutilized, nothing to do here (threshold: {threshold})"
     return None
-
-
-@dataclass(slots=True, frozen=True)
-class Survey:
-    """Usage against capacity; the mappings are by node index, in canonical order."""
-
-    nodes: Nodes
-    #: Lowered as pods go; all else stays as it was at the start.
-    usage: Usage
-    capacities: Mapping[int, Amounts]
-    loads: Mapping[int, Percentages]
-    #: Which nodes may be given pods, bool[node].
-    is_open: BoolArray
-
-    @staticmethod
-    def of(view: View, usage: Usage) -> Survey:
-        """The survey of the nodes whose usage is known."""
-        nodes = view.state.cluster.nodes
-        held = view.once(Capacities).of(usage.by_node)
-        loads = {node: percentages(used, held[node]) for node, used in usage.by_node.items()}
-        return Survey(nodes, usage, held, loads, ~nodes.unschedulable & ~view.closed)
-
-    def ceilings(self, chosen: Iterable[int], thresholds: Mapping[str, float]) -> dict[int, Amounts]:
-        """The usage that each of these nodes may reach."""
-        return {node: ceilings(self.capacities[node], thresholds, self.usage.names) for node in chosen}
-
-    def emptiest_first(self, chosen: Iterable[int]) -> list[int]:
-        """These nodes by their total usage; ties in canonical order."""
-        return sorted(chosen, key=lambda node: total(self.usage.by_node[node]))
-
-    def fullest_first(self, chosen: Iterable[int]) -> list[int]:
-        """These nodes by their total usage, the highest first; ties in canonical order."""
-        return sorted(chosen, key=lambda node: -total(self.usage.by_node[node]))
 
 
 def lint_values(key: str, thresholds: Mapping[str, float]) -> Iterator[Issue]:

@@ -138,6 +138,7 @@ class Usage:
 
     #: The resources that are tracked.
     names: tuple[str, ...]
+    #: The amounts of a node are never changed, but replaced: others may have the same.
     by_node: dict[int, Amounts]
     #: None for a source that has no usage of pods.
     of_pod: PodUsage | None
@@ -153,33 +154,58 @@ class Usage:
         return np.array(sorted(set(self.changes[since:])), dtype=np.int64)
 
 
+class KnownRequests:
+    """What pods request of the nodes of a state, as it was found last."""
+
+    def __init__(self, _state: ClusterState) -> None:
+        #: By names of resources: the nodes, their amounts as an array, and as ``Usage`` has them.
+        self._known: dict[tuple[str, ...], tuple[IntArray, IntArray, dict[int, Amounts]]] = {}
+
+    def of(self, names: tuple[str, ...], nodes: IntArray, amounts: IntArray) -> dict[int, Amounts]:
+        """The amounts of some nodes, int64[name, node], in nano-units by the index of the node."""
+        before, known, by_node = self._known.get(names, (nodes[:0], amounts[:, :0], {}))
+        if np.array_equal(before, nodes):
+            changed = np.flatnonzero((known != amounts).any(axis=0))
+        else:
+            changed, by_node = np.arange(len(nodes)), {}
+        sizes = [step(name) for name in names]
+        for node, now in zip(nodes[changed].tolist(), amounts[:, changed].T.tolist(), strict=True):
+            by_node[node] = {name: amount * size for name, amount, size in zip(names, now, sizes, strict=True)}
+        self._known[names] = nodes, amounts, by_node
+        return dict(by_node)
+
+
 def requested(view: View, names: tuple[str, ...]) -> Usage:
     """What pods request. A proven plan leaves out terminating pods, so that no others move in their place."""
     state = view.state
     rows = [state.cluster.nodes.resource(name) for name in names]
-    columns = [
-        state.running if name == "pods" else state.requested[row] if row is not None else None
-        for name, row in zip(names, rows, strict=True)
-    ]
-    listed = view.compared.tolist()
-    by_name = [
-        [amount * step(name) for amount in column[view.compared].tolist()] if column is not None else [0] * len(listed)
-        for name, column in zip(names, columns, strict=True)
-    ]
-    by_node = {node: dict(zip(names, amounts, strict=True)) for node, *amounts in zip(listed, *by_name, strict=True)}
-    usage = Usage(names, by_node, partial(_requests, state, names, {}))
+    columns = np.zeros((len(names), len(state.cluster.nodes)), dtype=np.int64)
+    for column, name, row in zip(columns, names, rows, strict=True):
+        if name == "pods" or row is not None:
+            column[:] = state.running if name == "pods" else state.requested[row]
     if view.proves:
-        _leave_out(usage, state, np.flatnonzero(state.terminating & state.holds_resources()))
-    return usage
+        columns -= _leaving(state, rows, names)
+    by_node = view.once(KnownRequests).of(names, view.compared, columns[:, view.compared])
+    return Usage(names, by_node, partial(_requests, state, names, {}))
 
 
-def _leave_out(usage: Usage, state: ClusterState, pods: IntArray) -> None:
-    """Subtract the requests of some pods."""
-    assert usage.of_pod is not None
-    for pod in pods.tolist():
-        used = usage.by_node.get(int(state.node[pod]), {})
-        for name, amount in (usage.of_pod(pod) or {}).items() if used else ():
-            used[name] -= amount
+def _leaving(state: ClusterState, rows: Sequence[int | None], names: Sequence[str]) -> IntArray:
+    """What terminating pods request of each node, int64[name, node]."""
+    pods = np.flatnonzero(state.terminating & state.holds_resources() & (state.node >= 0))
+    found = np.zeros((len(names), len(state.cluster.nodes)), dtype=np.int64)
+    requests = state.request_vectors()[state.cluster.pods.resources[pods]]
+    for amounts, name, row in zip(found, names, rows, strict=True):
+        if name == "pods" or row is not None:
+            np.add.at(amounts, state.node[pods], 1 if name == "pods" else requests[:, row])
+    return found
+
+
+def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
+    """Count a pod that comes to a node, or leaves it (-1); ignored if the usage of the node is unknown."""
+    amounts = usage.by_node.get(node)
+    if amounts is not None:
+        usage.by_node[node] = {name: amounts[name] + times * used.get(name, 0) for name in usage.names}
+        usage.changes.append(node)
 
 
 def _requests(state: ClusterState, names: tuple[str, ...], known: dict[int, Amounts], pod: int) -> Mapping[str, int]:

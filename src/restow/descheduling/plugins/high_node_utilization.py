@@ -31,9 +31,9 @@ from restow.descheduling.node_utilization.eviction import (
     staying,
     transfer,
 )
+from restow.descheduling.node_utilization.surveys import Survey
 from restow.descheduling.node_utilization.thresholds import (
     Fullness,
-    Survey,
     classify,
     criteria,
     is_below,
@@ -119,7 +119,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
     movable = _movable(view, args)
     if view.chooses_targets:
         others = sorted((*others, *staying(view, movable, under)))
-    idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(args.thresholds))
+    idle = why_idle(len(under), len(survey.figures), args.number_of_nodes, criteria(args.thresholds))
     if idle is None and not others:
         idle = "No node is available to schedule the pods, nothing to do here"
     if idle is not None:
@@ -147,7 +147,7 @@ def sort_nodes(view: View, args: HighNodeUtilizationArgs) -> Mapping[int, NodeCl
     """Underused nodes give pods to all others that are not cordoned, and take some of one another if the plan chooses targets."""
     survey = Survey.of(view, requested(view, _tracked(args)))
     under, _ = _classified(survey, args.thresholds, dict.fromkeys(args.thresholds, 100.0))
-    classes = node_classes(survey.loads, under=under, over=(), low=args.thresholds, high={})
+    classes = node_classes(survey.loads(), under=under, over=(), low=args.thresholds, high={})
     return {
         node: structs.replace(each, gives=each.name == "under", receives=view.chooses_targets)
         for node, each in classes.items()
@@ -162,7 +162,7 @@ def _tracked(args: HighNodeUtilizationArgs) -> tuple[str, ...]:
 def _classified(survey: Survey, thresholds: Percentages, full: Percentages) -> list[list[int]]:
     """The underused nodes, and the other nodes that may take pods."""
     return classify(
-        survey.loads,
+        survey.loads(),
         (thresholds, full),
         [
             lambda _, load, limit: is_below(load, limit),
@@ -173,7 +173,7 @@ def _classified(survey: Survey, thresholds: Percentages, full: Percentages) -> l
 
 def _reason(survey: Survey, node: int, thresholds: Percentages) -> str:
     """How empty the node is, for people."""
-    load = survey.loads[node]
+    load = survey.figures[node].load
     figures = [
         f"{name} {load.get(name, 0.0):.0f} %, threshold {limit:.0f} %" for name, limit in sorted(thresholds.items())
     ]

@@ -8,7 +8,7 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import field, structs
 
@@ -17,16 +17,14 @@ from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Su
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.measured import measured
 from restow.descheduling.node_utilization.queried import held_back, queried
+from restow.descheduling.node_utilization.surveys import Survey
 from restow.descheduling.node_utilization.thresholds import (
     FULL,
     Fullness,
     Headroom,
-    Survey,
     around,
-    classify,
     criteria,
     is_above,
-    is_below,
     lint_all_under,
     lint_number_of_nodes,
     lint_values,
@@ -247,16 +245,16 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
     if due is not None and not args.use_deviation_thresholds and not _any_above(view, args, usage, due):
         return
     survey = Survey.of(view, usage)
-    low, high = limits(args, survey.loads.values())
-    under, over = _classified(survey, low, high)
+    low, high = limits(args, (each.load for each in survey.figures.values()))
+    under, over = survey.extremes(low, high)
     over = _giving(view, args, over, high)
-    idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(low))
+    idle = why_idle(len(under), len(survey.figures), args.number_of_nodes, criteria(low))
     if idle is None and not over:
         idle = f"All nodes are under target utilization, nothing to do here (target: {criteria(high)})"
     if idle is not None:
         view.note(idle)
         return
-    ceilings = survey.ceilings(survey.loads, high)
+    ceilings = survey.ceilings(survey.figures, high)
     fullness = Fullness(usage, survey.capacities, args.thresholds, len(view.is_listed))
 
     task = Transfer(
@@ -284,10 +282,10 @@ def _any_above(view: View, args: LowNodeUtilizationArgs, usage: Usage, nodes: It
 def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeClass]:
     """Overused nodes give pods to underused ones; StrategyError if usage is not known."""
     survey = Survey.of(view, _usage(view, args))
-    low, high = limits(args, survey.loads.values())
-    under, over = _classified(survey, low, high)
+    low, high = limits(args, (each.load for each in survey.figures.values()))
+    under, over = survey.extremes(low, high)
     giving = set(_giving(view, args, over, high))
-    classes = node_classes(survey.loads, under=under, over=over, low=low, high=high)
+    classes = node_classes(survey.loads(), under=under, over=over, low=low, high=high)
     origins = survey.usage.origins
     return {
         node: structs.replace(each, gives=node in giving, origin=origins.get(node, ""))
@@ -315,19 +313,7 @@ def _limit(args: LowNodeUtilizationArgs, usage: Usage) -> int | None:
     return 1 if usage.of_pod is None else None
 
 
-def _classified(survey: Survey, low: Percentages, high: Percentages) -> list[list[int]]:
-    """Underused and overused nodes; cordoned ones are never underused."""
-    return classify(
-        survey.loads,
-        (low, high),
-        [
-            lambda node, load, limit: bool(survey.is_open[node]) and is_below(load, limit),
-            lambda _, load, limit: is_above(load, limit),
-        ],
-    )
-
-
-def limits(args: LowNodeUtilizationArgs, loads: Collection[Percentages]) -> tuple[Percentages, Percentages]:
+def limits(args: LowNodeUtilizationArgs, loads: Iterable[Percentages]) -> tuple[Percentages, Percentages]:
     """Return up to which percentages a node is underused, and above which it is overused, given the loads of all nodes."""
     if not args.use_deviation_thresholds:
         return args.thresholds, args.target_thresholds
