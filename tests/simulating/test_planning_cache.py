@@ -79,6 +79,7 @@ def test_strategies_that_pass_over_pods_which_are_not_due_find_the_moves_of_thos
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(View, "is_partial", False)
             patch.setattr(View, "due", lambda _, pods: pods)
+            patch.setattr(View, "due_of", lambda view, chosen: view.pods.where(chosen))
             patch.setattr(View, "due_nodes", lambda _: None)
             patch.setattr(View, "is_due", lambda view: view.pods.read() | True)
             assert again().tasks == found.tasks

@@ -265,6 +265,13 @@ class View:
         """Those of some pods that are due."""
         return pods[~self._aside.of(pods)] if self._aside else pods
 
+    def due_of(self, chosen: BoolArray) -> IntArray:
+        """The pods of a mask, bool[pod], that are due, in canonical order."""
+        if not self._aside:
+            return self.pods.where(chosen)
+        others = self._aside.others(len(self.pods))
+        return self.pods.in_order(others[chosen[others]])
+
     def is_due(self) -> BoolArray:
         """Which pods are due, bool[pod]."""
         due = np.ones(len(self.pods), dtype=bool)
@@ -387,8 +394,7 @@ def suggest_by_node(
     nodes satisfy the strategy. A node whose limit is reached is left; the total limit ends the loop.
     """
     wanted = np.zeros(len(view.pods), dtype=bool)
-    wanted[list(reasons)] = True
-    wanted &= view.is_due()
+    wanted[view.due(np.array(list(reasons), dtype=np.int64))] = True
     for _, pods in view.by_node(wanted):
         for pod in view.admissible(listing(pods)).tolist():
             verdict = yield Suggestion(pod, reasons[pod], constraint, accepts=accepts and partial(accepts, pod))

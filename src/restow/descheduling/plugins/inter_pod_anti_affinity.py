@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray
+from restow.cluster.interning import BoolArray, IdArray
 from restow.cluster.nodes import NO_LABEL, Nodes
 from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View, low_to_high
 from restow.descheduling.node_fit import required_anti_affinity
@@ -74,7 +74,8 @@ class Repulsion:
         self._present = present
         pods = view.pods
         self._pods = pods
-        self._node: list[int] = view.state.node.tolist()
+        #: Where each pod was at first.
+        self._node: IdArray = view.state.node.copy()
         self._namespace_ids = {name: identifier for identifier, name in enumerate(pods.tables.namespaces)}
         self._left: set[int] = set()
         self._domains: dict[str, RepulsionDomains] = {}
@@ -94,7 +95,7 @@ class Repulsion:
 
     def offence(self, pod: int) -> str | None:
         """A sentence about a pod that this one repels and that shares its domain; None if there is none."""
-        node = self._node[pod]
+        node = self._node.item(pod)
         for term in self._terms_for(pod):
             domain = term.domains.of_node[node]
             other = self._other(term.matching.get(domain), self._pods.names[pod])

@@ -68,7 +68,7 @@ def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestion
         violations = _VIOLATIONS.get(kind)
         if violations is None:
             continue
-        reasons = violations.find(view, view.pods.where(view.running_pods(args.namespaces, args.label_selector)))
+        reasons = violations.find(view, view.due_of(view.running_pods(args.namespaces, args.label_selector)))
         yield from suggest_by_node(
             view, reasons, PlacementConstraint.ELSEWHERE, partial(_fitting, view), violations.accepts(view)
         )

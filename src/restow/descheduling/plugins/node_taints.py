@@ -80,7 +80,7 @@ def _untolerated(
     """Which taint each pod does not tolerate, found once for each pair of tolerations and taints."""
     pods, nodes = view.pods, view.state.cluster.nodes
     is_tainted = np.array([bool(taints) for taints in counting], dtype=bool)[nodes.taints]
-    candidates = view.pods.where(view.running_pods(args.namespaces, args.label_selector))
+    candidates = view.due_of(view.running_pods(args.namespaces, args.label_selector))
     candidates = candidates[is_tainted[view.state.node[candidates]]]
     pair_of, pairs = combine(pods.tolerations[candidates], nodes.taints[view.state.node[candidates]])
     texts = [

@@ -141,7 +141,7 @@ def _reasons(view: View, args: PodLifeTimeArgs) -> dict[int, str]:
     chosen = view.listed_pods(args.namespaces, args.label_selector)
     if limit is not None:
         chosen &= ages > limit
-    candidates, clauses = meeting(pods, pods.where(chosen), _criteria(view, args))
+    candidates, clauses = meeting(pods, view.due_of(chosen), _criteria(view, args))
     matches = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
     return {pod: _reason(said, age, limit) for pod, said, age in matches}
 

@@ -76,7 +76,7 @@ def suggest(view: View, args: RemoveFailedPodsArgs) -> Suggestions:
     if args.min_pod_lifetime_seconds is not None:
         # Upstream takes the age as an unsigned number, so a pod from the future is older than any minimum.
         failed &= ages.astype(np.uint64) >= args.min_pod_lifetime_seconds
-    candidates, clauses = meeting(pods, pods.where(failed), _criteria(pods, args))
+    candidates, clauses = meeting(pods, view.due_of(failed), _criteria(pods, args))
     matches = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
     reasons = {pod: ", ".join(["failed", *said, age_text(age)]) for pod, said, age in matches}
     yield from suggest_by_node(view, reasons, PlacementConstraint.ANYWHERE)

@@ -55,7 +55,7 @@ def suggest(view: View, args: RemovePodsHavingTooManyRestartsArgs) -> Suggestion
     in_state = np.array([_is_in_state(each, args) for each in states], dtype=bool)[view.pods.states]
     wanted = view.listed_pods(args.namespaces, args.label_selector) & in_state
     wanted &= restarts >= args.pod_restart_threshold
-    candidates = view.pods.where(wanted)
+    candidates = view.due_of(wanted)
     counts = zip(candidates.tolist(), restarts[candidates].tolist(), strict=True)
     reasons = {pod: f"{count} restarts, threshold {args.pod_restart_threshold}" for pod, count in counts}
 
