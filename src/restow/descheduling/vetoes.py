@@ -134,7 +134,9 @@ def _veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> 
 
 def _has_machines(pods: Pods) -> bool:
     """Whether a pod may run a virtual machine."""
-    return any(map(_has_role, pods.tables.labels)) or any(each.eviction_in_progress for each in pods.tables.vetoes)
+    # Most pods have no such label at all.
+    with_role = [labels for labels in pods.tables.labels if _ROLE in labels]
+    return any(map(_has_role, with_role)) or any(each.eviction_in_progress for each in pods.tables.vetoes)
 
 
 def _expire(settings: VetoSettings, cluster: ClusterSnapshot) -> bool:
@@ -186,12 +188,14 @@ def closed_now(settings: VetoSettings, node: NodeRow | None) -> str | None:
 
 
 def _annotated(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> Iterator[Protection]:
-    pods = cluster.pods
-    if settings.karpenter:
+    pods, vetoes = cluster.pods, cluster.pods.tables.vetoes
+    if settings.karpenter and any(each.do_not_disrupt for each in vetoes):
         yield _check(RefusalCode.DO_NOT_DISRUPT, PodColumn(pods, partial(_kept_by_karpenter, pods, now)))
+    if settings.karpenter and cluster.nodes.do_not_disrupt.any():
         yield _check(RefusalCode.NODE_DO_NOT_DISRUPT, PodColumn(pods, partial(_on_kept_nodes, cluster)))
-    if settings.cluster_autoscaler:
+    if settings.cluster_autoscaler and any(each.unsafe_to_evict for each in vetoes):
         yield _check(RefusalCode.NOT_SAFE_TO_EVICT, _vetoing(pods, "unsafe_to_evict"))
+    if settings.cluster_autoscaler and any(each.unsafe_volumes for each in vetoes):
         yield _check(RefusalCode.UNSAFE_LOCAL_VOLUMES, _vetoing(pods, "unsafe_volumes"))
 
 

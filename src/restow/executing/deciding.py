@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +43,7 @@ from restow.workloads.replacements import ReplacementPolicies
 _ALIKE = Aspect.NODE_FIT | Aspect.PORTS | Aspect.SCHEDULER
 #: The kind of objects that says what single pods use.
 _MEASURED = "PodMetrics"
+_UID: Final = attrgetter("uid")
 #: What soft topology spread constraints have for an action.
 _ONLY_SCORES: Final = "ScheduleAnyway"
 
@@ -132,8 +134,12 @@ class _Sizes:
     def __init__(self, cluster: ClusterSnapshot, evictions: Sequence[Eviction]) -> None:
         pods, tables = cluster.pods, cluster.pods.tables
         owners = {each.uid for eviction in evictions for each in tables.owners[pods.owners[eviction.pod]]}
-        among = np.array([not owners.isdisjoint([each.uid for each in named]) for named in tables.owners], dtype=bool)
-        self._counts = OwnerCounts(pods, pods.read() & ~pods.terminal & among[pods.owners])
+        # Nearly all pods name one owner.
+        among = [
+            each[0].uid in owners if len(each) == 1 else not owners.isdisjoint(map(_UID, each))
+            for each in tables.owners
+        ]
+        self._counts = OwnerCounts(pods, pods.read() & ~pods.terminal & np.array(among, dtype=bool)[pods.owners])
 
     def of(self, pod: int) -> int:
         return int(self._counts.of_pod(pod).max(initial=0)) or 1
