@@ -17,7 +17,7 @@ stay distinct.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, Generic, TypeVar
@@ -33,6 +33,11 @@ from restow.kube.objects import LabelSelector, PodAffinityTerm, TopologySpreadCo
 #: Kinds whose selector is a LabelSelector, and kinds whose selector is a plain map.
 _SELECTING = ("PodDisruptionBudget", "ReplicaSet", "StatefulSet")
 _MAPPING = ("Service", "ReplicationController")
+#: What is kept of a value for which it was not asked whether something holds.
+_NOT_ASKED: Final = np.int8(-1)
+#: A column finds the values of all pods once it was asked this often, or about one pod of so many.
+_OFTEN: Final = 32
+_SHARE: Final = 16
 #: No sets of labels.
 NO_SETS: Final[IntArray] = np.zeros(0, dtype=np.int64)
 
@@ -140,6 +145,15 @@ class PodColumn(_Follower, Generic[Scalar]):
         #: Finds the values of some pods, without anything that is kept.
         self.of = of
         self._known: npt.NDArray[Scalar] | None = None
+        #: How often few pods were asked about, while nothing was kept.
+        self._asked = 0
+
+    def at(self, pods: IntArray) -> npt.NDArray[Scalar]:
+        """The values of some pods: of few, they are found without those of all pods."""
+        if self._known is None and self._asked < _OFTEN and len(pods) * _SHARE < self._pods.used:
+            self._asked += 1
+            return self.of(pods)
+        return self.values[pods]
 
     @cached_property
     def values(self) -> npt.NDArray[Scalar]:
@@ -285,19 +299,57 @@ class PodIndex(_Follower, Generic[Key]):
                     self._by_key[key].append(pod)
 
 
+class PodUids(_Follower):
+    """The pods by their uids.
+
+    Files may have several pods with one uid, or without any; pods that come later have uids of their own.
+    """
+
+    def __init__(self, pods: Pods) -> None:
+        super().__init__(pods)
+        self._uids = pods.uids[: pods.used]
+        self._row_of = {uid: row for row, uid in enumerate(self._uids)}
+        #: Whether several pods had one uid at first: then all are looked through.
+        self._are_ambiguous = len(self._row_of) < len(self._uids)
+
+    def rows(self, uids: Collection[str]) -> list[int]:
+        """The rows of all pods that have one of some uids, whether they exist or not."""
+        self._catch_up()
+        if self._are_ambiguous:
+            return [row for row, uid in enumerate(self._uids) if uid in uids]
+        return sorted(row for row in map(self._row_of.get, uids) if row is not None)
+
+    def _catch_up(self) -> None:
+        for row in self._new_rows():
+            uid = self._pods.uids[row]
+            if row == len(self._uids):
+                self._uids.append(uid)
+            elif self._row_of.get(self._uids[row]) == row:
+                del self._row_of[self._uids[row]]
+            self._uids[row], self._row_of[uid] = uid, row
+
+
 def by_value(
     pods: Pods, column: str, table: str, holds: Callable[[Sequence[Any]], Sequence[bool]]
 ) -> PodColumn[np.bool_]:
     """Whether something holds for the value that each pod has in a column; asked once for each value of the table."""
-    known = np.zeros(0, dtype=bool)
+    known = np.zeros(0, dtype=np.int8)
 
     def compute(rows: IntArray) -> BoolArray:
         nonlocal known
         values = getattr(pods.tables, table)
         if len(values) > len(known):
-            known = np.append(known, holds(values[len(known) :])).astype(bool)
-        found: BoolArray = known[getattr(pods, column)[rows]]
-        return found
+            known = np.append(known, np.full(len(values) - len(known), _NOT_ASKED))
+        identifiers = getattr(pods, column)[rows]
+        found = known[identifiers]
+        if (found == _NOT_ASKED).any():
+            is_new = np.zeros(len(known), dtype=bool)
+            is_new[identifiers[found == _NOT_ASKED]] = True
+            new = np.flatnonzero(is_new)
+            known[new] = np.array(holds([values[each] for each in new.tolist()]), dtype=bool)
+            found = known[identifiers]
+        holding: BoolArray = found.astype(bool)
+        return holding
 
     return PodColumn(pods, compute)
 

@@ -6,14 +6,13 @@ look at them: they ask what is *due* (``View.due``). That finds the same moves a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.snapshot import ClusterSnapshot
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,12 +41,12 @@ class PodsAside:
         return np.append(self._others, np.arange(len(self._is_aside), count))
 
     @staticmethod
-    def but(cluster: ClusterSnapshot, uids: Collection[str] | None) -> PodsAside:
-        """All pods of a cluster except these; None: no pod."""
-        if uids is None:
-            return NONE_ASIDE
-        is_aside = np.array([uid not in uids for uid in cluster.pods.uids[: cluster.pods.used]], dtype=bool)
-        return PodsAside(is_aside, np.flatnonzero(~is_aside))
+    def but(rows: Sequence[int], used: int) -> PodsAside:
+        """All pods of the rows in use except those of some rows, in order."""
+        others = np.array(rows, dtype=np.int64)
+        is_aside = np.ones(used, dtype=bool)
+        is_aside[others] = False
+        return PodsAside(is_aside, others)
 
 
 NONE_ASIDE: Final = PodsAside(np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))

@@ -17,6 +17,7 @@ import numpy as np
 from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_classes import LabelGroups
+from restow.cluster.pod_columns import PodUids
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record, Searches
@@ -92,7 +93,8 @@ def run_cycle(
     """
     state = ClusterState(cluster, by_status=False)
     runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.UPSTREAM)
-    arbiter = Arbiter(state, runner.limits(prior_evictions), EvictOnly(state, excluded_pods(cluster, excluded)))
+    must_stay = excluded_pods(state.cluster.pods, PodUids(state.cluster.pods), excluded) if excluded else {}
+    arbiter = Arbiter(state, runner.limits(prior_evictions), EvictOnly(state, must_stay))
     runner.run(arbiter)
     return runner.cycle(arbiter.record())
 

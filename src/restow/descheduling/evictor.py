@@ -87,17 +87,17 @@ class DefaultEvictor:
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass Filter now."""
-        passes: BoolArray = self._unprotected.values[pods]
+        passes: BoolArray = self._unprotected.at(pods)
         if self._args.min_replicas > 1:
             siblings = self._state.siblings(pods)
-            passes = passes & (self._always.values[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
+            passes = passes & (self._always.at(pods) | (siblings < 0) | (siblings >= self._args.min_replicas))
         if self._held is not None:
             passes = passes & ~self._held.holds.values[pods] | (pods == self._bypassed)
         return passes
 
     def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass PreEvictionFilter now: namespace labels and nodeFit."""
-        passes = self._namespace_ok.values[pods]
+        passes = self._namespace_ok.at(pods)
         if self._fit_nodes is not None:
             nodes, fits = self._fit_nodes, self._fit.fits_any_other
             fitting = [fits(pod, nodes) for pod in pods[passes].tolist()]
@@ -177,14 +177,14 @@ class DefaultEvictor:
 
     def _are_unprotected(self, rows: IntArray) -> BoolArray:
         """Which pods pass all checks of Filter whose results do not change with each eviction."""
-        unprotected: BoolArray = ~np.logical_or.reduce(self._failing.values[rows], axis=1)
+        unprotected: BoolArray = ~np.logical_or.reduce(self._failing.at(rows), axis=1)
         return unprotected
 
     def _filter_refusals(self, pods: IntArray) -> list[Reason]:
         if len(pods) == 0:
             return []
-        failing = self._failing.values[pods]
-        siblings = np.where(self._always.values[pods], -1, self._state.siblings(pods)).tolist()
+        failing = self._failing.at(pods)
+        siblings = np.where(self._always.at(pods), -1, self._state.siblings(pods)).tolist()
         bits, width = failing.tobytes(), failing.shape[1]
         reasons = []
         holds = np.zeros(len(pods), dtype=bool) if self._held is None else self._held.holds.values[pods]

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pods import PENDING
-from restow.cluster.snapshot import ClusterSnapshot
+from restow.cluster.pod_columns import PodUids
+from restow.cluster.pods import PENDING, Pods
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Reason, Suggestion
 from restow.descheduling.vetoes import Vetoes
@@ -87,9 +87,9 @@ class Obstacle(NamedTuple):
     reason: Reason
 
 
-def excluded_pods(cluster: ClusterSnapshot, excluded: Mapping[str, Reason]) -> dict[int, Reason]:
+def excluded_pods(pods: Pods, uids: PodUids, excluded: Mapping[str, Reason]) -> dict[int, Reason]:
     """The pods that must stay, by index instead of uid."""
-    return {pod: excluded[uid] for pod, uid in enumerate(cluster.pods.uids) if uid in excluded} if excluded else {}
+    return {pod: excluded[pods.uids[pod]] for pod in uids.rows(excluded.keys())}
 
 
 class Placing(Protocol):

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.pod_classes import LabelGroups
+from restow.cluster.pod_columns import PodUids
 from restow.cluster.state import ClusterState
 from restow.kube.objects import KINDS
 from restow.scheduling.configuration.profiles import SchedulerProfile
@@ -37,6 +38,7 @@ class PlanningCache:
     labels: LabelGroups
     #: What strategies keep (``View.once``).
     kept: dict[Any, Any] = field(default_factory=dict)
+    _uids: PodUids | None = None
     _schedulers: Schedulers | None = None
     _missing_data: MissingData | None = None
     #: What follows from the objects above pods, by those objects.
@@ -49,6 +51,12 @@ class PlanningCache:
     def of(state: ClusterState, profiles: Iterable[SchedulerProfile]) -> PlanningCache:
         """The cache for plans on a state, with nothing kept yet."""
         return PlanningCache(state, tuple(profiles), LabelGroups(state.cluster.pods))
+
+    def uids(self) -> PodUids:
+        """The pods by their uids."""
+        if self._uids is None:
+            self._uids = PodUids(self.state.cluster.pods)
+        return self._uids
 
     def schedulers(self) -> Schedulers:
         """The scheduler's rules on the state, for a plan that begins now."""

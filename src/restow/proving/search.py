@@ -25,7 +25,7 @@ from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion, Searches
-from restow.descheduling.aside import PodsAside
+from restow.descheduling.aside import NONE_ASIDE, PodsAside
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.framework import Reason, Strategy
 from restow.descheduling.limits import Limits, PriorEviction
@@ -118,7 +118,8 @@ def prove_cycle(
         fence = Fence(chosen.nodes, FENCE_EFFECTS[steering])
         cache = PlanningCache.of(ClusterState(replace(cluster, nodes=cluster.nodes.fenced(*fence))), profiles)
         runner = runner_of(cache)
-    aside = PodsAside.but(cache.state.cluster, may_move)
+    used = cache.state.cluster.pods.used
+    aside = NONE_ASIDE if may_move is None else PodsAside.but(cache.uids().rows(may_move), used)
     replacements = Replacements(cache.state, now, cache.next_pods())
     cycle = _Proof(runner, cache, replacements, prior_evictions, excluded=excluded, aside=aside).cycle()
     shortage = None if chosen is None else chosen.shortage()
@@ -170,7 +171,7 @@ class _Proof:
         self._replacements = replacements
         self._schedulers = cache.schedulers()
         self._missing_data = cache.missing_data()
-        self._excluded = excluded_pods(state.cluster, excluded)
+        self._excluded = excluded_pods(state.cluster.pods, cache.uids(), excluded) if excluded else {}
         self._aside = aside
         #: How many replacements the search has scheduled.
         self._proofs = 0
