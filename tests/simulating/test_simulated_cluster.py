@@ -70,7 +70,7 @@ def test_a_cluster_that_trails_behind_is_what_a_dump_would_give_each_time_it_has
 def test_a_view_is_what_a_dump_would_give():
     """While pods and nodes come, change and go, also where the past is forgotten in between."""
     scene = Scene(nodes=3)
-    forgetful = SimulatedCluster(scene.store, longest_past=20)
+    forgetful = SimulatedCluster(scene.store, longest_past=10)
     scene.store.apply(a_controller("Deployment", "web", 4))
     scene.store.apply(manifest_of(a_pdb("web", selector={"matchLabels": {"app": "web"}}, max_unavailable=1)))
     scene.store.apply(manifest_of({"kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "a"}}}))

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, GrowingColumns, IdArray, IntArray, hashable
+from restow.cluster.interning import BoolArray, GrowingColumns, IdArray, IntArray, by_appearance, hashable
 from restow.cluster.pod_values import OVER, Flag, Phase, PodTables
 
 #: ``node`` of a pod that has none, and of a pod on the first of the nodes that are not there
@@ -152,6 +152,16 @@ class Pods:
         if identifier == len(values):
             values.append(value)
         return identifier
+
+    def drop_unused(self, table: str) -> None:
+        """Drop the values of a table that no row has; identifiers change."""
+        if self._columns is None:
+            self._own()
+        column: IdArray = getattr(self, table)
+        column[:], kept = by_appearance(column)
+        values: list[Any] = getattr(self.tables, table)
+        values[:] = [values[each] for each in kept]
+        self._interned.pop(table, None)
 
     def unknown_node(self, name: str) -> int:
         """What stands in ``node`` and ``nominated`` for a node that is not there."""

@@ -289,6 +289,14 @@ class ClusterState(ChangingNodes):
         fork._residents = self._residents.copied()  # noqa: SLF001
         return fork
 
+    def without_past(self) -> ClusterState:
+        """A fork that nobody follows yet: it starts with no changes, and without statuses that no pod has any more."""
+        fork = self.fork()
+        fork.changes, fork.births = [], []
+        for table in ("states", "conditions"):
+            fork.cluster.pods.drop_unused(table)
+        return fork
+
     def validate(self) -> None:
         """Recompute every derived count from where the pods are; AssertionError where one differs."""
         requested, running = self._sums(self.exists, self.node)

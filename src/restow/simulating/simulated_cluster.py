@@ -2,7 +2,7 @@
 
 Every pod is a row of one ``ClusterState`` as long as it exists, and so is every node; objects of the other kinds that
 decisions read are kept with them. What schedulers keep of a state follows pods and nodes; when other objects change,
-and when a state has a long history, it has to be rebuilt: then ``epoch`` changes.
+and when a state has a long history, they have to begin anew: then ``epoch`` changes.
 
 Pods of one template differ in name, uid, times and status. What they share is read once for each distinct text, the way
 a dump is read; then a row is that with the pod's own values.
@@ -31,6 +31,9 @@ from restow.scheduling.cycle.pod_rows import PodRowBuilder
 from restow.simulating.api_server.indexes import key_of
 from restow.simulating.api_server.store import ObjectEvent, Store
 
+#: How many texts of pods are remembered.
+_CAPACITY: Final = 100_000
+
 
 class PodRows:
     """The rows of pods for one state."""
@@ -52,6 +55,8 @@ class PodRows:
         key = _shared(pod)
         row = self._known.get(key)
         if row is None:
+            if len(self._known) > _CAPACITY:
+                self._known.clear()
             row = self._known[key] = self._read(pod)
         return row | {"names": pod.metadata.name} | self._own(pod, int(row["flags"]))
 
@@ -145,7 +150,7 @@ _KEPT: Final = frozenset(
 #: The kinds that schedulers see besides nodes and pods. No actor makes claims of devices from templates here, or gives
 #: devices to them, so pods that have any are left pending.
 _OTHERS: Final = tuple(kind for kind in KINDS if kind not in ("Node", "Pod", *DEVICE_KINDS))
-#: After this many changes the state is rebuilt.
+#: After this many changes the state begins anew, without its past.
 _LONGEST_PAST: Final = 500_000
 
 
@@ -162,11 +167,11 @@ class SimulatedCluster:
         self.revision = 0
         #: The row of each pod.
         self._row_of: dict[Key, int] = {}
-        self._renew()
+        self._begin()
         store.subscribe_all(self.on_event)
 
-    def _renew(self) -> None:
-        """Rebuild the state, without its past."""
+    def _begin(self) -> None:
+        """Make the state of all objects."""
         nodes = {each.metadata.name: read_node(as_read("Node", each)) for each in self._store.list("Node")}
         index = node_index(nodes)
         others: dict[str, dict[Key, Any]] = {kind: {} for kind in _OTHERS}
@@ -183,9 +188,14 @@ class SimulatedCluster:
     def fork(self) -> SimulatedCluster:
         """The same cluster as a state of its own, which nothing keeps up to date."""
         fork = copy(self)
-        fork.state, fork._row_of = self.state.fork(), dict(self._row_of)  # noqa: SLF001  of the same class
-        fork._rows = self._rows.on_fork(fork.state)  # noqa: SLF001
+        fork._row_of = dict(self._row_of)  # noqa: SLF001  of the same class
+        fork._use(self.state.fork())  # noqa: SLF001
         return fork
+
+    def _use(self, state: ClusterState) -> None:
+        """Go on with a fork of the state, whose rows are the same."""
+        self.state, self._rows = state, self._rows.on_fork(state)
+        self.epoch += 1
 
     def row(self, namespace: str, name: str) -> int:
         """The row of a pod, which must be there."""
@@ -208,7 +218,7 @@ class SimulatedCluster:
             self._on_other_event(event)
         self.state.commit()
         if len(self.state.changes) + len(self.state.births) > self._longest_past:
-            self._renew()
+            self._use(self.state.without_past())
 
     def _on_node_event(self, event: ObjectEvent) -> None:
         state, index = self.state, self.state.cluster.nodes.index
@@ -260,14 +270,10 @@ class TrailingCluster:
     def caught_up(self) -> SimulatedCluster:
         """The cluster as it is now."""
         outdated, self._outdated = self._outdated, {}
-        state = self._cluster.state
         for (kind, key), old in outdated.items():
             new = self._store.get(kind, *key)
             if new is not old:
                 self._cluster.on_event(ObjectEvent(kind, old, new))
-            if self._cluster.state is not state:
-                # It was rebuilt, from all objects as they are now.
-                break
         return self._cluster
 
     def _note(self, event: ObjectEvent) -> None:
