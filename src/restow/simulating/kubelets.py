@@ -9,6 +9,7 @@ each time, 5 minutes at most; those that have run for 10 minutes start over. Sou
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -137,8 +138,9 @@ class Kubelets:
         self.stopped: dict[str, int] = {}
         #: Called with each kubelet that stops or starts again.
         self.listeners: list[Callable[[str], None]] = []
-        #: The pods that have been bound and not been looked at, in the order in which they were bound.
-        self._bound: dict[Key, None] = {}
+        #: The nodes of the pods that have been bound and not been looked at, and these pods by node.
+        self._bound: dict[Key, str] = {}
+        self._bound_on: defaultdict[str, dict[Key, None]] = defaultdict(dict)
         self._queue: WorkQueue[Key] = WorkQueue(self._clock, self._sync)
         self._images = _ImagePulls(self._settings.pull)
         self._back_offs = _BackOffs()
@@ -172,7 +174,8 @@ class Kubelets:
             return
         is_new = old is None or not old.node
         if is_new:
-            self._bound[key_of(new)] = None
+            self._bound[key_of(new)] = new.node
+            self._bound_on[new.node][key_of(new)] = None
         if is_new or (new.metadata.is_terminating and not old.metadata.is_terminating):
             self._queue.add(key_of(new))
 
@@ -181,7 +184,8 @@ class Kubelets:
             self._images.forget(event.old.metadata.name)
 
     def _sync(self, key: Key) -> None:
-        self._bound.pop(key, None)
+        if (node := self._bound.pop(key, None)) is not None:
+            self._bound_on[node].pop(key, None)
         pod = self._store.get("Pod", *key)
         if pod is None or not pod.node or not self._is_running(pod.node):
             return
@@ -223,7 +227,7 @@ class Kubelets:
     def _bound_after(self, pod: Pod) -> list[int]:
         """The rows of the pods on the same node that it has not looked at."""
         view = self._simulation.view
-        found = (self._store.get("Pod", *key) for key in self._bound)
+        found = (self._store.get("Pod", *key) for key in self._bound_on[pod.node])
         return [view.row(*key_of(each)) for each in found if each is not None and each.node == pod.node]
 
     def _run(self, pod: Pod) -> None:

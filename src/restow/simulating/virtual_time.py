@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import random
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -23,9 +23,6 @@ Action = Callable[[], None]
 
 
 class _Entry(NamedTuple):
-    time: int
-    #: The order of entries for the same moment.
-    number: int
     action: Action
     recurring: bool
 
@@ -35,8 +32,9 @@ class VirtualClock:
     """The clock and what is still to come."""
 
     now: int
-    _entries: list[_Entry] = field(default_factory=list)
-    _number: int = 0
+    #: The moments at which something happens, as a heap, and what happens then, in order.
+    _moments: list[int] = field(default_factory=list)
+    _entries: dict[int, deque[_Entry]] = field(default_factory=dict)
     #: How many of the entries do not come again by themselves.
     _single: int = 0
     _text: tuple[int, str] = (-1, "")
@@ -72,27 +70,35 @@ class VirtualClock:
 
     def run(self, until: int) -> None:
         """Let everything happen that is due by a time, which is then the time."""
-        while self._entries and self._entries[0].time <= until:
+        while self._moments and self._moments[0] <= until:
             self.step()
         self.now = max(self.now, until)
 
     def settle(self, until: int) -> bool:
         """Let things happen until it is quiet, or until a time; whether it is quiet."""
-        while self._single and self._entries[0].time <= until:
+        while self._single and self._moments[0] <= until:
             self.step()
         return self.is_quiet
 
     def step(self) -> None:
         """Let the next thing happen; there must be one."""
-        entry = heapq.heappop(self._entries)
-        self._single -= not entry.recurring
-        self.now = entry.time
-        entry.action()
+        self.now = self._moments[0]
+        entries = self._entries[self.now]
+        action, recurring = entries.popleft()
+        if not entries:
+            # What is entered for this moment from now on comes after it.
+            del self._entries[heapq.heappop(self._moments)]
+        self._single -= not recurring
+        action()
 
     def _enter(self, time: int, action: Action, *, recurring: bool) -> None:
-        self._number += 1
         self._single += not recurring
-        heapq.heappush(self._entries, _Entry(max(time, self.now), self._number, action, recurring))
+        time = max(time, self.now)
+        entries = self._entries.get(time)
+        if entries is None:
+            entries = self._entries[time] = deque()
+            heapq.heappush(self._moments, time)
+        entries.append(_Entry(action, recurring))
 
 
 #: The characters of generated names: no vowels, so that they make no words. Source: apimachinery 0.36, rand.
