@@ -12,7 +12,7 @@ from restow.scheduler import daemon as daemon_module
 from restow.scheduler.attempts import Result
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.framework.extension_points import PhaseTimer
-from restow.scheduling.loop.decision import SchedulingDecision
+from restow.scheduling.loop.decision import Attempt
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduler.double import AFTER, BEFORE, Notes, a_scheduler, a_server, until
@@ -312,15 +312,15 @@ async def test_a_pod_that_waits_takes_the_room_of_one_that_the_kubelet_rejects()
 async def test_a_pod_that_a_plugin_fails_on_is_an_error_and_the_others_are_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    decide = Schedulers.decide
+    attempt = Schedulers.attempt
 
-    def failing(self: Schedulers, pod: int, timer: PhaseTimer) -> SchedulingDecision:
+    def failing(self: Schedulers, pod: int, start: int, timer: PhaseTimer) -> Attempt:
         if self.nominations._pods.names[pod] == "odd":
             self.nominations._state.place(pod, 0)
             raise ValueError("too odd")
-        return decide(self, pod, timer)
+        return attempt(self, pod, start, timer)
 
-    monkeypatch.setattr(Schedulers, "decide", failing)
+    monkeypatch.setattr(Schedulers, "attempt", failing)
     async with a_server() as (server, api):
         server.put("Node", a_node("a", cpu="1"))
         server.create("odd", cpu="1", priority=7)

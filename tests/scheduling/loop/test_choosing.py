@@ -12,6 +12,7 @@ from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import NodeChooser, Schedulers
 from scheduling.large_clusters import SUBJECTS, a_large_cluster
 
@@ -77,3 +78,32 @@ def test_a_pod_that_gets_the_node_that_it_is_nominated_for_takes_no_turn() -> No
     choice = NodeChooser(Random(1), start=7)
     assert choice.node(schedulers, schedulers.decide(pod_called(state, "p"))) == 123
     assert choice.start == 7
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_an_attempt_is_a_decision_whose_node_is_searched_for(subject: str) -> None:
+    """Only the nodes that the search finds are scored, and nothing comes out differently."""
+    chance = Random(subject)
+    for _ in range(3):
+        state, schedulers = schedulers_of(*a_large_cluster(chance, subject))
+        pod = pod_called(state, "p")
+        decision = schedulers.decide(pod)
+        for start in range(0, len(state.cluster.nodes), 17):
+            choice, other = NodeChooser(Random(start), start), NodeChooser(Random(start), start)
+            found = choice.attempt(schedulers, pod)
+            if isinstance(found, SchedulingDecision):
+                assert decision.ranking is None
+                assert (found.message, found.victims) == (decision.message, decision.victims)
+            else:
+                assert found == other.node(schedulers, decision)
+            assert choice.start == (other.start if decision.ranking else start)
+
+
+def test_where_no_node_fits_an_attempt_says_why_and_what_is_preempted() -> None:
+    victim = a_pod("victim", node="n000", cpu="4", priority=1, phase="Running")
+    nodes = [a_node("n000", cpu="4"), *(a_node(f"n{at:03}", cpu="1") for at in range(1, 150))]
+    state, schedulers = schedulers_of(*nodes, victim, a_pod("p", cpu="2", priority=7))
+    found = NodeChooser(Random(1)).attempt(schedulers, pod_called(state, "p"))
+    assert isinstance(found, SchedulingDecision)
+    assert [state.cluster.pods.names[each] for each in found.victims] == ["victim"]
+    assert found.message.startswith("0/150 nodes are available: 150 Insufficient cpu.")

@@ -264,11 +264,11 @@ class SchedulingCycle:
         return [self._attempt_pod(each, timer, knows_budgets=knows_budgets) for each in tried]
 
     def _attempt_pod(self, queued: QueuedPod, timer: PhaseTimer, *, knows_budgets: bool) -> Action:
-        schedulers = self._cache.schedulers
-        decision = schedulers.decide(self.row(queued.pod), timer)
-        if decision.ranking is None:
-            return self._unschedulable(queued, decision, knows_budgets=knows_budgets)
-        return self._bind(queued, decision.pod, self._choice.node(schedulers, decision))
+        pod = self.row(queued.pod)
+        found = self._choice.attempt(self._cache.schedulers, pod, timer)
+        if isinstance(found, SchedulingDecision):
+            return self._unschedulable(queued, found, knows_budgets=knows_budgets)
+        return self._bind(queued, pod, found)
 
     def _attempt_group(self, tried: Sequence[QueuedPod], timer: PhaseTimer, *, knows_budgets: bool) -> Sequence[Action]:
         schedulers, first = self._cache.schedulers, tried[0].pod

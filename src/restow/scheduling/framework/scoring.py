@@ -108,11 +108,12 @@ def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin], timer
     return Ranking(feasible, scores, np.where(feasible, 0 if total is None else total, _INFEASIBLE), constant)
 
 
-def best_of(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin]) -> IntArray:
+def best_of(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin], timer: PhaseTimer = untimed) -> IntArray:
     """Those of some feasible nodes (at least one) that ``rank`` would find best if no others were feasible."""
     total: Scores | None = None
     for each in plugins:
         score = each.plugin.score(pod, nodes)
+        timer("Score", each.plugin.name)
         if score is not None and not isinstance(score, int):
             weighted = each.weigh(score)
             total = weighted if total is None else total + weighted

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class SchedulingDecision:
     @property
     def best(self) -> IntArray:
         """The best of all feasible nodes; empty where there is none. ``Scheduler.odds`` has those that could win."""
-        return np.zeros(0, dtype=np.int64) if self.ranking is None else self.ranking.best
+        return _NO_NODES if self.ranking is None else self.ranking.best
 
     @property
     def node(self) -> int:
@@ -119,6 +119,18 @@ class SchedulingDecision:
         return self.preemption is not None and self.preemption.keeps_nomination
 
 
+class Attempt(NamedTuple):
+    """What came of an attempt to schedule a pod."""
+
+    #: The best of the nodes that the search found; empty where the pod gets none.
+    best: IntArray
+    #: Where the next search begins, in visiting order.
+    following: int
+    #: Why the pod gets no node; None where it gets one.
+    failed: SchedulingDecision | None = None
+
+
+_NO_NODES: Final = np.zeros(0, dtype=np.int64)
 #: Of a pod that fits nowhere: nothing was tried for it, and it stays nominated as it is.
 _NONE_TRIED: Final = Preemption(keeps_nomination=True)
 
@@ -156,15 +168,39 @@ class Scheduler:
 
     def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
-        found = self.find_node(pod, timer)
-        if found.preemption is not _NONE_TRIED:
-            return found
-        preemption = run_post_filters(self._post_filters, pod, found.verdicts)
-        timer("PostFilter", status=_status(preemption))
-        return replace(found, preemption=preemption)
+        return self._with_preemption(self.find_node(pod, timer), timer)
+
+    def attempt(self, pod: int, start: int, timer: PhaseTimer = untimed) -> Attempt:
+        """As ``decide``, but score only nodes that a search finds which begins at ``start``."""
+        asked = self._filtered(pod, timer)
+        if isinstance(asked, SchedulingDecision):
+            return Attempt(_NO_NODES, start, self._with_preemption(asked, timer))
+        found, following = self._found(pod, asked, start)
+        if len(found) == np.count_nonzero(asked.passes):
+            decision = self._ranked(pod, asked, timer)
+            return Attempt(decision.best, following, decision if decision.ranking is None else None)
+        try:
+            best = best_of(pod, found, self._scores, timer)
+            timer("Score")
+            return Attempt(best, following)
+        except CycleError as error:
+            timer("Score", status="Error")
+            return Attempt(_NO_NODES, following, SchedulingDecision(pod, asked, None, error=str(error)))
 
     def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod, and preempt none."""
+        asked = self._filtered(pod, timer)
+        return asked if isinstance(asked, SchedulingDecision) else self._ranked(pod, asked, timer)
+
+    def _with_preemption(self, decision: SchedulingDecision, timer: PhaseTimer) -> SchedulingDecision:
+        if decision.preemption is not _NONE_TRIED:
+            return decision
+        preemption = run_post_filters(self._post_filters, decision.pod, decision.verdicts)
+        timer("PostFilter", status=_status(preemption))
+        return replace(decision, preemption=preemption)
+
+    def _filtered(self, pod: int, timer: PhaseTimer) -> Verdicts | SchedulingDecision:
+        """The verdicts on every node for a pod; where none is feasible, the decision."""
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
@@ -177,7 +213,7 @@ class Scheduler:
             return SchedulingDecision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
         timer("Filter")
         if verdicts.passes.any():
-            return self._ranked(pod, verdicts, timer)
+            return verdicts
         if len(verdicts.verdict) == 0:
             return SchedulingDecision(pod, verdicts, None)
         return SchedulingDecision(pod, verdicts, None, _NONE_TRIED)
@@ -285,14 +321,17 @@ class Scheduler:
         For a decision for some node, on the state on which it was made.
         """
         assert decision.ranking is not None
-        passes = decision.verdicts.passes
-        if self._nominations.node(decision.pod) >= 0 and np.count_nonzero(passes) == 1:
-            # The node of ``nominatedNodeName``, most likely, without a search.
-            return decision.best, start
-        found, following = self._sampling.found(passes, decision.verdicts.allowed, start)
-        if len(found) == np.count_nonzero(passes):
+        found, following = self._found(decision.pod, decision.verdicts, start)
+        if len(found) == np.count_nonzero(decision.verdicts.passes):
             return decision.best, following
         return self.best_of(decision.pod, found), following
+
+    def _found(self, pod: int, verdicts: Verdicts, start: int) -> tuple[IntArray, int]:
+        """The feasible nodes that a search finds which begins at ``start``, and where the next search begins."""
+        if self._nominations.node(pod) >= 0 and np.count_nonzero(verdicts.passes) == 1:
+            # The node of ``nominatedNodeName``, most likely, without a search.
+            return np.flatnonzero(verdicts.passes), start
+        return self._sampling.found(verdicts.passes, verdicts.allowed, start)
 
     def reservation(self, pod: int, node: int) -> Reservation | None:
         """The volumes that a pod takes on a node, and those that are to be made there first; None where it needs none."""

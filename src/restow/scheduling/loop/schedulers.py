@@ -19,7 +19,7 @@ from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.scheduling_groups import SchedulingGroups
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_for_others, waiting_pods
-from restow.scheduling.loop.decision import Scheduler, SchedulingDecision
+from restow.scheduling.loop.decision import Attempt, Scheduler, SchedulingDecision
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.volumes.storage import Reservation
 
@@ -55,6 +55,10 @@ class Schedulers:
     def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
         return self.scheduler_of(pod).decide(pod, timer)
+
+    def attempt(self, pod: int, start: int, timer: PhaseTimer = untimed) -> Attempt:
+        """As ``decide``, with the nodes that the scheduler's search finds which begins at ``start``."""
+        return self.scheduler_of(pod).attempt(pod, start, timer)
 
     def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """As ``decide``, but no pod is preempted."""
@@ -150,7 +154,15 @@ class NodeChooser:
     #: Where the next search begins, in visiting order.
     start: int = 0
 
+    def attempt(self, schedulers: Schedulers, pod: int, timer: PhaseTimer = untimed) -> int | SchedulingDecision:
+        """The node for a pod, or why it gets none; KeyError where no scheduler is the one that it names."""
+        best, self.start, failed = schedulers.attempt(pod, self.start, timer)
+        return self._drawn(best) if failed is None else failed
+
     def node(self, schedulers: Schedulers, decision: SchedulingDecision) -> int:
         """The node for a pod that gets one, on the state on which that was decided."""
         best, self.start = schedulers.scheduler_of(decision.pod).search(decision, self.start)
+        return self._drawn(best)
+
+    def _drawn(self, best: IntArray) -> int:
         return int(self.chance.choice(best.tolist()))

@@ -141,10 +141,13 @@ class Sampling:
         """
         order = self._order if allowed is None else self._order[allowed[self._order]]
         size = feasible_to_find(len(order), self._percentage)
+        if np.count_nonzero(feasible) <= size:
+            # All nodes are visited.
+            return np.flatnonzero(feasible), (start + len(order)) % max(len(self._nodes), 1)
         visited = np.roll(order, -start)
-        places = np.flatnonzero(feasible[visited])
-        seen = int(places[size - 1]) + 1 if len(places) > size else len(order)
-        return np.sort(visited[places[:size]]), (start + seen) % max(len(self._nodes), 1)
+        places = np.flatnonzero(feasible[visited])[:size]
+        seen = int(places[-1]) + 1
+        return np.sort(visited[places]), (start + seen) % max(len(self._nodes), 1)
 
     def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
         """The nodes that have the best score in some window, ties included, and how probable each is.
