@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +52,31 @@ def test_a_pod_is_found_by_its_name_as_long_as_it_is_there() -> None:
     assert state.order.find("default", "b") < 0
     state.undo(0)
     assert state.order.find("default", "b") == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_thousands_of_pods_each_is_found_and_in_its_place_whatever_comes_and_goes(seed: int) -> None:
+    chance = Random(seed)
+    there = {f"p{chance.randrange(100_000):05}" for _ in range(1_500)}
+    state = ClusterState(a_cluster(a_node("n"), *map(a_pod, sorted(there))))
+    row = state.cluster.pods.row(0)
+    for goes in (0.2, 0.8, 0.5):
+        for _ in range(1_500):
+            if there and chance.random() < goes:
+                name = min(there) if chance.random() < 0.2 else chance.choice(sorted(there))
+                there.remove(name)
+                state.delete(state.order.find("default", name))
+            elif (name := f"p{chance.randrange(100_000):05}") not in there:
+                there.add(name)
+                state.create(row | {"names": name})
+        assert names(state) == sorted(there)
+        rows = [state.order.find("default", name) for name in sorted(there)]
+        assert [state.cluster.pods.names[pod] for pod in rows] == sorted(there)
+    for name in sorted(there):
+        state.delete(state.order.find("default", name))
+    assert not names(state)
+    state.create(row | {"names": "last"})
+    assert names(state) == ["last"]
 
 
 @given(st.lists(st.lists(st.tuples(KEYS, st.booleans()), max_size=4), max_size=12))

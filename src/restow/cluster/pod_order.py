@@ -25,47 +25,60 @@ _BEYOND = 1 << 32
 
 #: How far a pod between two others is from the first at most.
 _STEP = 1 << 20
-
+#: How many pods are kept together.
+_BLOCK = 512
 #: Of how many keys one may have been touched; where there are more, all are sorted.
 _SHARE = 8
 
 
 class PodOrder:
-    """The pods of one state by name, without replacements."""
+    """The pods of one state by name, without replacements.
+
+    They are in blocks: a pod that comes or goes moves those of its block in memory, and no others.
+    """
 
     def __init__(self, pods: Pods) -> None:
         self._pods = pods
-        self._rows: list[int] = pods.where(pods.read()).tolist()
-        self._keys = [self._key(pod) for pod in self._rows]
+        rows: list[int] = pods.where(pods.read()).tolist()
+        begins = range(0, max(len(rows), 1), _BLOCK)
+        self._rows = [rows[begin : begin + _BLOCK] for begin in begins]
+        self._keys = [list(map(self._key, block)) for block in self._rows]
+        #: The first key of each block but the first.
+        self._firsts = [block[0] for block in self._keys[1:]]
 
     def copied(self, pods: Pods) -> PodOrder:
         """A copy of the order, for a copy of the pods."""
         other = PodOrder.__new__(PodOrder)
-        other._pods, other._rows, other._keys = pods, list(self._rows), list(self._keys)  # noqa: SLF001
+        other._pods, other._firsts = pods, list(self._firsts)  # noqa: SLF001  of the same class
+        other._rows, other._keys = list(map(list, self._rows)), list(map(list, self._keys))  # noqa: SLF001
         return other
 
     def enter(self, pod: int) -> None:
         """Rank a new pod."""
         key = self._key(pod)
-        position = bisect_right(self._keys, key)
-        self._keys.insert(position, key)
-        self._rows.insert(position, pod)
-        before = self._rank(position - 1) if position else self._rank(1, otherwise=_BEYOND) - _BEYOND
-        after = self._rank(position + 1, otherwise=before + _BEYOND)
+        block = bisect_right(self._firsts, key)
+        position = bisect_right(self._keys[block], key)
+        former, following = self._rank_at(block, position - 1), self._rank_at(block, position)
+        self._keys[block].insert(position, key)
+        self._rows[block].insert(position, pod)
+        before = former if former is not None else 0 if following is None else following - _BEYOND
+        after = before + _BEYOND if following is None else following
         # Names that count upwards come one after the other: most of the room is left for those.
         self._pods.rank[pod] = before + min((after - before) // 2, _STEP)
         if after - before < 2 * _LEAST:
             self._renumber()
+        if len(self._keys[block]) > 2 * _BLOCK:
+            self._split(block)
 
     def leave(self, pod: int, exists: BoolArray) -> None:
         """Remove a pod whose columns still hold its name; its first existing replacement succeeds it."""
-        position = self._position(pod)
+        block, position = self._place(pod)
         _, heir = self._heir(pod, exists)
         if heir == NO_POD:
-            del self._keys[position], self._rows[position]
+            self._drop(block, position)
         else:
             self._pods.link(heir, NO_POD)
-            self._rows[position] = heir
+            self._rows[block][position] = heir
 
     def come_back(self, pod: int, exists: BoolArray) -> None:
         """Take back that a pod has gone, and no other change since; its columns are what they were."""
@@ -73,7 +86,8 @@ class PodOrder:
         if heir == NO_POD:
             self.enter(pod)
         else:
-            self._rows[self._position(heir)] = pod
+            block, position = self._place(heir)
+            self._rows[block][position] = pod
             self._pods.link(heir, before)
             self._pods.rank[pod] = self._pods.rank[heir]
         while self._pods.replaced_by[pod] != NO_POD:
@@ -83,14 +97,34 @@ class PodOrder:
 
     def find(self, namespace: str, name: str) -> int:
         """The pod of a name that came last, NO_POD if there is none."""
-        position = bisect_right(self._keys, (namespace, name)) - 1
-        return self._rows[position] if position >= 0 and self._keys[position] == (namespace, name) else NO_POD
+        key = namespace, name
+        block = bisect_right(self._firsts, key)
+        position = bisect_right(self._keys[block], key) - 1
+        return self._rows[block][position] if position >= 0 and self._keys[block][position] == key else NO_POD
 
-    def _position(self, pod: int) -> int:
-        position = bisect_left(self._keys, self._key(pod))
-        while self._rows[position] != pod:
-            position += 1
-        return position
+    def _place(self, pod: int) -> tuple[int, int]:
+        """The block of a pod, and its position there."""
+        key = self._key(pod)
+        block = bisect_left(self._firsts, key)
+        position = bisect_left(self._keys[block], key)
+        # Several pods may have one name.
+        while pod not in self._rows[block][position : position + 1]:
+            block, position = (block, position + 1) if position < len(self._rows[block]) else (block + 1, 0)
+        return block, position
+
+    def _drop(self, block: int, position: int) -> None:
+        del self._keys[block][position], self._rows[block][position]
+        if not self._keys[block] and len(self._keys) > 1:
+            del self._keys[block], self._rows[block], self._firsts[max(block - 1, 0)]
+        elif block and not position:
+            self._firsts[block - 1] = self._keys[block][0]
+
+    def _split(self, block: int) -> None:
+        """Make two blocks of one."""
+        for blocks in (self._keys, self._rows):
+            whole: list[Any] = blocks[block]
+            blocks[block : block + 1] = [whole[:_BLOCK], whole[_BLOCK:]]
+        self._firsts.insert(block, self._keys[block + 1][0])
 
     def _heir(self, pod: int, exists: BoolArray) -> tuple[int, int]:
         """The first replacement of a pod that exists, NO_POD if none does, and the pod that it replaces."""
@@ -99,13 +133,21 @@ class PodOrder:
             before, heir = heir, int(self._pods.replaced_by[heir])
         return before, heir
 
-    def _rank(self, position: int, otherwise: int = 0) -> int:
-        return int(self._pods.rank[self._rows[position]]) if position < len(self._rows) else otherwise
+    def _rank_at(self, block: int, position: int) -> int | None:
+        """The rank of the pod at a position, which may be one before or after those of the block; None without one."""
+        if position < 0:
+            block, position = block - 1, -1
+        elif position == len(self._rows[block]):
+            block, position = block + 1, 0
+        if not 0 <= block < len(self._rows) or not self._rows[block]:
+            return None
+        return int(self._pods.rank[self._rows[block][position]])
 
     def _renumber(self) -> None:
         pods = self._pods
         before = pods.rank.copy()
-        pods.rank[self._rows] = ranks(len(self._rows))
+        rows = [row for block in self._rows for row in block]
+        pods.rank[rows] = ranks(len(rows))
         for pod in np.flatnonzero(pods.replaces != NO_POD).tolist():
             original = pods.original(pod)
             pods.rank[pod] = pods.rank[original] + before[pod] - before[original]
