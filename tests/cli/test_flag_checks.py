@@ -8,7 +8,7 @@ import pytest
 
 from restow.cli.daemon_flags import ignored_flags
 from restow.cli.go_flags import boolean, comma_list, gates_of, is_gate_open, key_pair
-from restow.cli.run import Flags
+from restow.cli.run_flags import Flags
 from restow.cli.run_settings import check_flags
 from restow.errors import InputError
 from restow.kube.duration import SECOND

@@ -10,7 +10,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from restow.cli.app import sentences_of
 from restow.cli.help_pages import PlainPages
-from restow.cli.run import Flags, canonical, run
+from restow.cli.run import canonical, run
+from restow.cli.run_flags import Flags
 from restow.kube.duration import SECOND
 
 app = App(name="restow", help_formatter=PlainPages(), default_parameter=Parameter(negative=(), show_choices=False))

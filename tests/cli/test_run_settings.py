@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from restow.cli.run import Flags
+from restow.cli.run_flags import Flags
 from restow.cli.run_settings import settings_of
 from restow.client.leader_election import Timing
 from restow.daemon.connecting import ApiSettings

@@ -9,7 +9,8 @@ import pytest
 
 from restow.cli.app import app
 from restow.cli.daemon_flags import ignored_flags
-from restow.cli.scheduler import SchedulerFlags, UnheededFlags, canonical
+from restow.cli.scheduler import canonical
+from restow.cli.scheduler_flags import SchedulerFlags, UnheededFlags
 from restow.cli.scheduler_settings import check, process_settings, scheduler_settings, shown_settings, with_file
 from restow.client.leader_election import Timing
 from restow.daemon.connecting import ApiSettings

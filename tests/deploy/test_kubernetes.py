@@ -14,7 +14,8 @@ from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.app import app
 from restow.cli.pressure_run import settings_of
-from restow.cli.run import Flags, canonical, run
+from restow.cli.run import canonical, run
+from restow.cli.run_flags import Flags
 from restow.client.resources import (
     CONFIG_MAPS,
     EVENTS,

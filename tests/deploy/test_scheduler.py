@@ -13,7 +13,7 @@ from deploy.manifests import DEPLOY, KUBERNETES, documents, granted, manifests, 
 from restow.application.policies import read_scheduler_config
 from restow.cli import scheduler
 from restow.cli.app import app
-from restow.cli.scheduler import SchedulerFlags
+from restow.cli.scheduler_flags import SchedulerFlags
 from restow.cli.scheduler_settings import check, process_settings, scheduler_settings
 from restow.client.resources import EVENTS, LEASES, RESOURCES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
 from restow.daemon.background import ENDS_WITHIN

@@ -16,7 +16,8 @@ from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.shipped import DEPLOY, NAMESPACE, kustomized, rendered, rights, try_out
 from restow.cli.descheduler import as_restow
-from restow.cli.run import Flags, canonical
+from restow.cli.run import canonical
+from restow.cli.run_flags import Flags
 
 pytestmark = pytest.mark.e2e
 

@@ -13,7 +13,7 @@ from fuzz.clusters import POLICY
 from fuzz.hostile_values import DURATIONS, QUANTITIES, SELECTORS, TEXTS, TIMES, WORDS
 from fuzz.mutations import Draw
 from fuzz.policies import small_cluster
-from restow.cli.run import Flags
+from restow.cli.run_flags import Flags
 
 _COMMANDS = (
     *(

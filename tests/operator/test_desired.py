@@ -12,7 +12,8 @@ from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler, a
 from deploy.manifests import KUBERNETES, documents, granted, manifests, only, pod_of
 from restow.cli.app import app
 from restow.cli.descheduler import as_restow
-from restow.cli.run import Flags, canonical
+from restow.cli.run import canonical
+from restow.cli.run_flags import Flags
 from restow.kube.duration import SECOND
 from restow.operator.desired import desired
 from restow.operator.facts import Facts

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from restow.application.files import file_bytes, file_name
 from restow.application.pressure import PrometheusAccess, mark_of, share_of
 from restow.cli.daemon_process import HIGHEST_PORT, daemon_log, election_problems, lease_of, run_daemon
+from restow.cli.pressure_flags import PressureFlags
 from restow.daemon.connecting import ApiSettings
 from restow.daemon.logs import Log
 from restow.errors import InputError
@@ -21,9 +22,6 @@ from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
 from restow.serving.server import ListenAddress
 from restow.serving.tls import KeyPair
-
-if TYPE_CHECKING:
-    from restow.cli.pressure import PressureFlags
 
 
 def label_by_rules(flags: PressureFlags) -> int:

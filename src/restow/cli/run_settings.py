@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from restow.cli.daemon_flags import ignored_flags
 from restow.cli.daemon_process import (
@@ -22,6 +22,7 @@ from restow.cli.daemon_process import (
     server_problems,
 )
 from restow.cli.go_flags import gates_of, is_gate_open
+from restow.cli.run_flags import Flags
 from restow.daemon import log_lines
 from restow.daemon.connecting import ApiSettings
 from restow.daemon.logs import Log
@@ -38,9 +39,6 @@ from restow.errors import InputError, problem_lines
 from restow.kube.duration import SECOND, format_duration
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-
-if TYPE_CHECKING:
-    from restow.cli.run import Flags
 
 #: A namespace and a name.
 _NAMED: Final = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")

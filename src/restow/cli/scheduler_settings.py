@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from restow.application.policies import read_scheduler_config
 from restow.cli.daemon_flags import ignored_flags
@@ -23,6 +23,7 @@ from restow.cli.daemon_process import (
     run_daemon,
     server_problems,
 )
+from restow.cli.scheduler_flags import SchedulerFlags
 from restow.daemon.connecting import ApiSettings
 from restow.errors import InputError, problem_lines
 from restow.kube.duration import SECOND, format_duration, parse_duration
@@ -34,9 +35,6 @@ from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.configuration.wire import LeaderElection
 from restow.scheduling.queueing.queued_pods import BackoffSettings
 from restow.scheduling.queueing.scheduling_queue import QueueSettings
-
-if TYPE_CHECKING:
-    from restow.cli.scheduler import SchedulerFlags
 
 #: Fields of ``leaderElection``; the flags of the same meaning have ``leader_elect_`` before them.
 _DURATIONS: Final = ("lease_duration", "renew_deadline", "retry_period")
