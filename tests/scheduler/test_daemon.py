@@ -12,7 +12,7 @@ from restow.scheduler import daemon as daemon_module
 from restow.scheduler.attempts import Result
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.framework.extension_points import PhaseTimer
-from restow.scheduling.loop.decision import Attempt
+from restow.scheduling.loop.decision import PodAttempt
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduler.double import AFTER, BEFORE, Notes, a_scheduler, a_server, until
@@ -314,7 +314,7 @@ async def test_a_pod_that_a_plugin_fails_on_is_an_error_and_the_others_are_bound
 ) -> None:
     attempt = Schedulers.attempt
 
-    def failing(self: Schedulers, pod: int, start: int, timer: PhaseTimer) -> Attempt:
+    def failing(self: Schedulers, pod: int, start: int, timer: PhaseTimer) -> PodAttempt:
         if self.nominations._pods.names[pod] == "odd":
             self.nominations._state.place(pod, 0)
             raise ValueError("too odd")

@@ -119,7 +119,7 @@ class SchedulingDecision:
         return self.preemption is not None and self.preemption.keeps_nomination
 
 
-class Attempt(NamedTuple):
+class PodAttempt(NamedTuple):
     """What came of an attempt to schedule a pod."""
 
     #: The best of the nodes that the search found; empty where the pod gets none.
@@ -170,22 +170,22 @@ class Scheduler:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
         return self._with_preemption(self.find_node(pod, timer), timer)
 
-    def attempt(self, pod: int, start: int, timer: PhaseTimer = untimed) -> Attempt:
+    def attempt(self, pod: int, start: int, timer: PhaseTimer = untimed) -> PodAttempt:
         """As ``decide``, but score only nodes that a search finds which begins at ``start``."""
         asked = self._filtered(pod, timer)
         if isinstance(asked, SchedulingDecision):
-            return Attempt(_NO_NODES, start, self._with_preemption(asked, timer))
+            return PodAttempt(_NO_NODES, start, self._with_preemption(asked, timer))
         found, following = self._found(pod, asked, start)
         if len(found) == np.count_nonzero(asked.passes):
             decision = self._ranked(pod, asked, timer)
-            return Attempt(decision.best, following, decision if decision.ranking is None else None)
+            return PodAttempt(decision.best, following, decision if decision.ranking is None else None)
         try:
             best = best_of(pod, found, self._scores, timer)
             timer("Score")
-            return Attempt(best, following)
+            return PodAttempt(best, following)
         except CycleError as error:
             timer("Score", status="Error")
-            return Attempt(_NO_NODES, following, SchedulingDecision(pod, asked, None, error=str(error)))
+            return PodAttempt(_NO_NODES, following, SchedulingDecision(pod, asked, None, error=str(error)))
 
     def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """Filter and score every node for a pod, and preempt none."""

@@ -19,7 +19,7 @@ from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.scheduling_groups import SchedulingGroups
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_for_others, waiting_pods
-from restow.scheduling.loop.decision import Attempt, Scheduler, SchedulingDecision
+from restow.scheduling.loop.decision import PodAttempt, Scheduler, SchedulingDecision
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.volumes.storage import Reservation
 
@@ -56,7 +56,7 @@ class Schedulers:
         """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
         return self.scheduler_of(pod).decide(pod, timer)
 
-    def attempt(self, pod: int, start: int, timer: PhaseTimer = untimed) -> Attempt:
+    def attempt(self, pod: int, start: int, timer: PhaseTimer = untimed) -> PodAttempt:
         """As ``decide``, with the nodes that the scheduler's search finds which begins at ``start``."""
         return self.scheduler_of(pod).attempt(pod, start, timer)
 
