@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from restow.client.errors import ApiError, Forbidden
-from restow.client.server import minor_of, server_minor
+from restow.client.version import minor_of, server_minor
 from restow.errors import ClientError
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from restow import garbage
 from restow.client.connection import connect
-from restow.client.server import server_minor
+from restow.client.version import server_minor
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery

@@ -9,8 +9,8 @@ from typing import Final
 
 from restow.application.files import prepare_directory
 from restow.client.connection import connect
-from restow.client.server import server_minor
 from restow.client.transport import Api
+from restow.client.version import server_minor
 from restow.errors import InputError
 from restow.kube.duration import HOUR, MILLISECOND, SECOND, format_duration
 from restow.recordings.following import Recorder

@@ -1,4 +1,4 @@
-"""What the API server says of itself: its time, from the ``Date`` of its responses, and its version.
+"""The time of the API server, from the ``Date`` of its responses.
 
 Timestamps of objects are written by the API server's clock, so ages are computed with that one: a wrong or changed
 clock of ours makes no pod older or younger. Between two responses, a monotonic clock counts. Source of ``Date``: RFC
@@ -7,28 +7,18 @@ clock of ours makes no pod older or younger. Between two responses, a monotonic 
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Final
-
-import msgspec
-from msgspec import Struct
-
-from restow.errors import ClientError
-
-if TYPE_CHECKING:
-    from restow.client.transport import Api
+from typing import Final
 
 #: Seconds since any moment; a monotonic clock that also counts while the machine sleeps.
 Clock = Callable[[], float]
 
 #: ``Date`` has whole seconds, and an answer may be a moment on its way: an earlier one within this (seconds) agrees.
 _AGREES: Final = 2.0
-_VERSION: Final = re.compile(r"v1\.([0-9]{1,4})(?![0-9])", re.ASCII)
 
 
 def boot_clock() -> float:
@@ -69,31 +59,3 @@ def http_date(text: str) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-class _Version(Struct, rename="camel"):
-    git_version: str = ""
-
-
-async def git_version(api: Api) -> str:
-    """What the server calls its version, such as ``v1.36.2+k3s1``; ClientError where it does not say."""
-    version = await api.read("/version", {}, msgspec.json.Decoder(_Version).decode)
-    return version.git_version
-
-
-async def server_minor(api: Api) -> int | None:
-    """The minor version of the server; None where it does not say."""
-    try:
-        return minor_of(await git_version(api))
-    except ClientError:
-        return None
-
-
-def minor_of(version: str) -> int | None:
-    """The minor version in a version; None where there is none.
-
-    >>> minor_of("v1.36.2+k3s1"), minor_of("unknown")
-    (36, None)
-    """
-    found = _VERSION.match(version)
-    return int(found[1]) if found else None

@@ -19,7 +19,6 @@ from aiohttp import BytesPayload
 from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
-from restow import __version__
 from restow.client import sessions
 from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import (
@@ -35,6 +34,7 @@ from restow.client.server import ServerTime
 from restow.errors import ClientError
 from restow.kube.excerpts import LONGEST, excerpt
 from restow.plain_text import without_secrets
+from restow.version import __version__
 
 T = TypeVar("T")
 

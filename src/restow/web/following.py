@@ -18,8 +18,8 @@ from restow.application.live_clusters import live_origin
 from restow.application.planning import Planned, PlanRequest, asked_policy, make
 from restow.application.watching import cluster_now
 from restow.client.connection import connect
-from restow.client.server import server_minor
 from restow.client.transport import Api
+from restow.client.version import server_minor
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduler.descheduler import first_lists
 from restow.errors import ClientError, InputError
