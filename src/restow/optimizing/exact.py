@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from restow.optimizing.evaluation import evaluate, violations
-from restow.optimizing.integer_program import IntegerProgram, StatedProblem, is_linear, state
+from restow.optimizing.integer_program import IntegerProgram
 from restow.optimizing.problem import Indices, ReassignmentProblem
+from restow.optimizing.stated_problem import StatedProblem, is_linear, state
 
 if TYPE_CHECKING:
     import highspy

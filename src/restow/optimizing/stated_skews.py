@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from restow.optimizing.integer_program import Entries, IntegerProgram
 from restow.optimizing.problem import Indices, ReassignmentProblem
 from restow.optimizing.skews import fewest_at_start, skew_counts
-
-if TYPE_CHECKING:
-    from restow.optimizing.integer_program import Entries, IntegerProgram
 
 
 def state_skews(
