@@ -9,16 +9,24 @@ steering), a landing is good on every node where the goal gains. Upstream has no
 from __future__ import annotations
 
 from restow.descheduling.framework import Strategy, StrategyError, Suggestions, View
-from restow.descheduling.rebalancing.arguments import RebalanceArgs, check
+from restow.descheduling.rebalancing.arguments import RebalanceArgs
 from restow.policies.schema import PluginSchema
 
 _OWN_MEASURE = "each moves pods by a measure of its own, and may undo what the other did"
+
+
+def _check(args: RebalanceArgs) -> list[str]:
+    # What can be searched for loads a library, which other policies do not need.
+    from restow.descheduling.rebalancing.argument_checks import check
+
+    return check(args)
+
 
 SCHEMA = PluginSchema(
     name="Rebalance",
     extension_points=("balance",),
     args=RebalanceArgs,
-    validate=check,
+    validate=_check,
     conflicts=dict.fromkeys(("HighNodeUtilization", "LowNodeUtilization"), _OWN_MEASURE),
 )
 
@@ -27,7 +35,7 @@ def suggest(view: View, args: RebalanceArgs) -> Suggestions:
     """The moves that together bring the cluster nearest to the goal, in an order in which each has room."""
     if not view.proves:
         raise StrategyError("it makes proven moves only; remove --placement upstream")
-    # The search core loads a library, which other policies do not need.
+    # So does the search core.
     from restow.descheduling.rebalancing.session import suggestions
 
     yield from suggestions(view, args)

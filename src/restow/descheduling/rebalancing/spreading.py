@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,9 @@ from restow.cluster.nodes import NO_LABEL
 from restow.cluster.pods import NO_POD
 from restow.descheduling.framework import PendingFilters, Suggestion, Suggestions, Verdict, View, low_to_high
 from restow.descheduling.plan import GoalResult
+from restow.descheduling.rebalancing.arguments import RebalanceArgs
 from restow.descheduling.topology_spread import Balancer, SpreadConstraint, spread_constraints
 from restow.policies.codes import PlacementConstraint
-
-if TYPE_CHECKING:
-    from restow.descheduling.rebalancing.arguments import RebalanceArgs
 
 #: What the value counts.
 UNIT: Final = "pods beyond their topology spread"
