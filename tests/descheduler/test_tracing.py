@@ -8,8 +8,9 @@ import threading
 import pytest
 
 from restow.descheduler import tracing
+from restow.descheduler.descheduler import tracing_of
 from restow.descheduler.settings import TracesSettings
-from restow.descheduler.tracing import NoTracing, tracing_of
+from restow.descheduler.tracing import NoTracing
 
 ENDPOINT = "127.0.0.1:1"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from restow import garbage
 from restow.client.connection import connect
 from restow.client.errors import ServerTrouble, TooManyRequests
-from restow.client.server import git_version, minor_of
 from restow.client.transport import Api, Permit
+from restow.client.version import git_version, minor_of
 from restow.daemon import log_lines
 from restow.daemon.background import told_to_stop, watched
 from restow.daemon.connecting import connected, https
@@ -31,9 +31,9 @@ from restow.descheduler.loop import Loop, PolicySource
 from restow.descheduler.offering import Offer
 from restow.descheduler.publishing import Publish, publishing
 from restow.descheduler.reporter import recording
-from restow.descheduler.settings import Settings
+from restow.descheduler.settings import Settings, TracesSettings
 from restow.descheduler.steering import fencing_by, releasing, steering, unfencing
-from restow.descheduler.tracing import RUN, TracedEvictions, Tracing, tracing_of
+from restow.descheduler.tracing import RUN, NoTracing, TracedEvictions, Tracing
 from restow.descheduler.webhook import Webhook, informed
 from restow.errors import ClientError
 from restow.executing.admission import PATH as STEER
@@ -282,6 +282,21 @@ def _shadow_of(settings: Settings, metrics: Metrics, log: Log) -> Shadow | None:
     from restow.descheduler.shadowing import Shadow  # noqa: PLC0415
 
     return Shadow(settings.cycles.profiles, settings.shadow.write, metrics.shadow, log)
+
+
+def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> Tracing:
+    """Return tracing; none where it is not asked for, or, with a warning, where it cannot be had."""
+    if settings is None:
+        return NoTracing()
+    try:
+        from restow.descheduler.otlp import Traces  # noqa: PLC0415 - an extra, and slow to import
+
+        return Traces(settings)
+    except ImportError:
+        warn("--otel-collector-endpoint: traces need an extra: pip install restow[tracing]")
+    except (OSError, ValueError) as error:
+        warn(f"failed to create tracer provider: {error}; there are no traces")
+    return NoTracing()
 
 
 async def first_lists(live: LiveCluster) -> None:

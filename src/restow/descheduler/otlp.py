@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import grpc
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
@@ -15,9 +15,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 from restow.descheduler.settings import TracesSettings
-
-if TYPE_CHECKING:
-    from restow.descheduler.tracing import Attribute, Span
+from restow.descheduler.tracing import Attribute, Span
 
 _TRACER: Final = "sigs.k8s.io/descheduler"
 #: How long the last spans may take to be sent at the end.

@@ -8,13 +8,11 @@ Source: Descheduler 0.36, pkg/tracing; the names of spans and attributes are its
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from restow.client import eviction
-from restow.descheduler.settings import TracesSettings
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 
@@ -77,18 +75,3 @@ class TracedEvictions:
             if not isinstance(answer, eviction.EvictionAccepted):
                 span.happened("Eviction Failed", err=getattr(answer, "message", ""))
             return answer
-
-
-def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> Tracing:
-    """Return tracing; none where it is not asked for, or, with a warning, where it cannot be had."""
-    if settings is None:
-        return NoTracing()
-    try:
-        from restow.descheduler.otlp import Traces  # noqa: PLC0415 - an extra, and slow to import
-
-        return Traces(settings)
-    except ImportError:
-        warn("--otel-collector-endpoint: traces need an extra: pip install restow[tracing]")
-    except (OSError, ValueError) as error:
-        warn(f"failed to create tracer provider: {error}; there are no traces")
-    return NoTracing()
