@@ -46,7 +46,7 @@ def _described(kind: str, identity: str, name: str, version: str) -> dict[str, s
 
 
 def _version() -> str:
-    (found,) = _VERSION.findall((_ROOT / "src" / "restow" / "__init__.py").read_text(encoding="utf-8"))
+    (found,) = _VERSION.findall((_ROOT / "src" / "restow" / "version.py").read_text(encoding="utf-8"))
     return found
 
 

@@ -67,18 +67,15 @@ TREES = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in MOD
 
 
 def imported(node: ast.AST) -> Iterator[str]:
-    """The modules of restow that a tree imports when it runs: what only types need is left out."""
+    """The modules of restow that a tree imports: at once, when a function runs, or for types only."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
         if isinstance(child, ast.ImportFrom) and child.module and child.module.startswith("restow"):
             full = (f"{child.module}.{each.name}" for each in child.names)
             yield from (each if each in MODULES else child.module for each in full)
         yield from imported(child)
 
 
-#: What each module imports; the package itself only offers names.
-GRAPH = {name: {each for each in imported(tree) if each not in (name, "restow")} for name, tree in TREES.items()}
+GRAPH = {name: set(imported(tree)) - {name} for name, tree in TREES.items()}
 
 
 def order(graph: Mapping[str, set[str]]) -> list[str]:

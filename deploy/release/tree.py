@@ -30,7 +30,7 @@ def take(root: Path, commit: str, into: Path) -> None:
 
 def version_of(tree: Path) -> str:
     """The version that the package says it has."""
-    (found,) = _VERSION.findall((tree / "src/restow/__init__.py").read_text(encoding="utf-8"))
+    (found,) = _VERSION.findall((tree / "src/restow/version.py").read_text(encoding="utf-8"))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = os.environ.get("RESTOW_REPOSITORY", "").rstrip("/")
-_VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "src/restow/__init__.py").read_text())
+_VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "src/restow/version.py").read_text())
 _README = (ROOT / "README.md").read_text()
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s#]+)\)")
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from restow.version import __version__
+
 #: Importing it from typing would take longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from restow.api.rows import PodSummary as PodSummary
     from restow.api.rows import Rows as Rows
     from restow.api.simulations import Simulation as Simulation
-
-__version__ = "0.1.0"
 
 #: Where each name is.
 _HOMES = {

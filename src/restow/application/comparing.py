@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-import restow
 from restow.application.feedback import Feedback
 from restow.application.files import check_read_once
 from restow.application.kept_runs import KeptRun, begun, keep
@@ -29,6 +28,7 @@ from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.comparison_result import Comparison, ComparisonMetadata, comparison
 from restow.simulating.scenarios.running import Future, RunEnding, future_of
+from restow.version import __version__
 
 
 @dataclass(slots=True, frozen=True)
@@ -107,7 +107,7 @@ def _kept(request: ComparisonRequest, directory: str, earlier: KeptRun | None, i
         policies=tuple(policies),
         seeds=runs.seeds,
         inputs=tuple(input_digests((*request.scenario.paths, *request.policies, *inputs.folder.read))),
-        restow_version=restow.__version__,
+        restow_version=__version__,
     )
     return keep(directory, run, earlier).part(runs.rows)
 
@@ -128,7 +128,7 @@ def _result(inputs: Inputs, runs: Runs, found: Sequence[Sequence[Future]]) -> Co
         seconds=inputs.ending.duration / SECOND,
         until_stable=inputs.ending.when_stable,
         seeds=runs.seeds,
-        restow_version=restow.__version__,
+        restow_version=__version__,
     )
     policies = [(each.policy, _placement(each), futures) for each, futures in zip(runs.stagings, found, strict=True)]
     return comparison(metadata, policies)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-import restow
 from restow.application.clusters import ClusterSource, instant
 from restow.application.each_cluster import ClusterAnswer, ask_each
 from restow.application.feedback import Feedback
@@ -25,6 +24,7 @@ from restow.errors import InputError
 from restow.kube.timestamps import format_time
 from restow.reporting.clusters_result import ClusterRow, ClustersMetadata, ClustersPlan, cluster_row
 from restow.sources.reading import STDIN
+from restow.version import __version__
 
 
 @dataclass(slots=True, frozen=True)
@@ -90,7 +90,7 @@ def _told(found: ClusterAnswer[_Planned]) -> _Planned:
 def metadata_of(request: PlanRequest) -> ClustersMetadata:
     """What all clusters are planned with, of a request that ``read_once`` has returned."""
     name = "" if request.policy is None else file_name(request.policy)
-    return ClustersMetadata(name or "bundled policy", str(request.now), restow.__version__)
+    return ClustersMetadata(name or "bundled policy", str(request.now), __version__)
 
 
 def read_once(request: PlanRequest) -> PlanRequest:

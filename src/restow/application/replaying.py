@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-import restow
 from restow.application.feedback import Feedback
 from restow.application.files import file_name
 from restow.application.simulating import Inputs, ScenarioRequest, Staging, check_unchanged, read_inputs, staging_of
@@ -24,6 +23,7 @@ from restow.reporting.wording import counted
 from restow.simulating.scenarios.running import ScenarioRun, advance, begin
 from restow.simulating.virtual_cluster import dump
 from restow.sources.reading import Sizes, read_text
+from restow.version import __version__
 
 _KIND: Final = "SimulationResult"
 
@@ -112,7 +112,7 @@ def _check_same(run: ScenarioRun, recorded: _Recorded, at: int, name: str) -> No
     run.observer.finish()
     now = _evicted(map(made_eviction, run.recorder.finish(at).evictions), at)
     if now != _evicted(recorded.evictions, at):
-        versions = f"it was made by restow {recorded.metadata.restow_version}, and this is {restow.__version__}"
+        versions = f"it was made by restow {recorded.metadata.restow_version}, and this is {__version__}"
         raise InputError(
             f"the run in {name} cannot be made again, other pods are evicted now: {versions}; simulate again"
         )

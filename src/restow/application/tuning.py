@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from msgspec import structs
 
-import restow
 from restow.application.comparing import Runs
 from restow.application.feedback import Collected, Feedback
 from restow.application.files import NamedFile, NamedText, check_read_once, file_bytes, file_name
@@ -45,6 +44,7 @@ from restow.tuning.judging import improvement
 from restow.tuning.objectives import TuningObjective, read_objective
 from restow.tuning.searching import SearchResult, Trial, Tried, front_of, search
 from restow.tuning.space import INTERVAL, TunableSetting, Value, applied, read_space, value_at
+from restow.version import __version__
 
 _BUNDLED: Final = "bundled policy"
 _IDLE: Final = NamedText(NEVER, b"apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n")
@@ -122,7 +122,7 @@ def _kept_run(request: TuningRequest, bench: _Bench) -> KeptRun:
         policies=(bench.base.policy,),
         seeds=(*bench.seeds, *bench.fresh_seeds),
         inputs=tuple(input_digests((*request.scenario.paths, *files, *inputs.folder.read))),
-        restow_version=restow.__version__,
+        restow_version=__version__,
         objectives=tuple(each.text for each in bench.objectives),
         trials=request.trials,
         kind="TuningRun",
@@ -314,7 +314,7 @@ def _result(
         seeds=bench.seeds,
         fresh_seeds=bench.fresh_seeds,
         search_seed=inputs.scenario.seed,
-        restow_version=restow.__version__,
+        restow_version=__version__,
     )
     return TuningResult(
         metadata=metadata,

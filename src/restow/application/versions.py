@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-import restow
 from restow.descheduling.plan import API_VERSION
+from restow.version import __version__
 
 
 class Versions(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -16,7 +16,7 @@ class Versions(Struct, frozen=True, kw_only=True, rename="camel"):
 
     api_version: str = API_VERSION
     kind: str = "Version"
-    restow: str = restow.__version__
+    restow: str = __version__
     python: str = field(default_factory=platform.python_version)
     #: The release of Kubernetes whose scheduler and controllers decide as restow does.
     kubernetes: str = "1.36"

@@ -11,10 +11,10 @@ from typing import Annotated, Final, Literal
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
-import restow
 from restow.cli.help_pages import PlainPages
 from restow.cli.options import FlagError, NotAPathError, TableOrJson
 from restow.errors import InputError
+from restow.version import __version__
 
 _HELP = """A Kubernetes descheduler that shows where every pod will land, and why, before it evicts any.
 
@@ -30,7 +30,7 @@ app = App(
     help_format="plaintext",
     help_formatter=PlainPages(),
     help_epilogue="Run restow COMMAND --help for options and examples.",
-    version=f"restow {restow.__version__}",
+    version=f"restow {__version__}",
     default_parameter=Parameter(negative=(), show_choices=False),
     suppress_keyboard_interrupt=False,
 )

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-import restow
 from restow.cli.terminal import FAILED, INTERRUPTED, UNUSABLE, degrade_gracefully, warn, warn_of_libraries
 from restow.errors import InputError, problem_lines
+from restow.version import __version__
 
 _SHOW_CURSOR = b"\x1b[?25h\n"
 
@@ -100,7 +100,7 @@ def describe(error: Exception, arguments: Sequence[str]) -> list[str]:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
     sentence = (
-        f"restow failed unexpectedly: {type(error).__name__}: {error} ({place}); this is a bug in restow {restow.__version__}: "
+        f"restow failed unexpectedly: {type(error).__name__}: {error} ({place}); this is a bug in restow {__version__}: "
         "please report it with this line, the command, and what the command prints with -v 2"
     )
     if _verbosity(arguments) < _TRACEBACK_FROM:

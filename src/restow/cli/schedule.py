@@ -21,6 +21,7 @@ from restow.cli.options import (
     WithTimings,
 )
 from restow.cli.terminal import Terminal, write_pieces
+from restow.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +124,6 @@ class _Output:
     def write_json(self, scores_for: Literal["all", "needed"]) -> None:
         from msgspec import UNSET
 
-        import restow
         from restow.kube.timestamps import format_time
         from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, render_pod, render_result
 
@@ -131,7 +131,7 @@ class _Output:
         lines = self._each(lambda decision: render_pod(outcomes.of(decision)))
         lines += [render_pod(outcomes.gated(*each)) for each in sorted(self.scheduling.queue.gated.items())]
         seconds = self.feedback.timings.seconds if self.timings else UNSET
-        metadata = ScheduleMetadata(format_time(self.scheduling.now), restow.__version__, seconds)
+        metadata = ScheduleMetadata(format_time(self.scheduling.now), __version__, seconds)
         write_pieces(render_result(metadata, lines))
 
     def print_table(self) -> None:

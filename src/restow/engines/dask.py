@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from restow import __version__
 from restow.engines.work import EngineTask, ResultListener, Work, outcome
 from restow.errors import ClientError, InputError
+from restow.version import __version__
 
 #: In a worker: held by the piece that is made.
 _BUSY: Final = Lock()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from restow import __version__
+from restow.version import __version__
 
 #: The label of all Jobs of one run.
 RUN: Final = "restow.dev/run"

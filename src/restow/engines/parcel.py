@@ -22,9 +22,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from restow import __version__
 from restow.engines.work import Work, outcome
 from restow.errors import InputError
+from restow.version import __version__
 
 #: Bytes of a termination message.
 _MESSAGE: Final = 4096

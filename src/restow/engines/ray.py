@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from restow import __version__
 from restow.engines.dask import make_piece
 from restow.engines.work import EngineTask, ResultListener
 from restow.errors import ClientError, InputError
+from restow.version import __version__
 
 
 class RayArgs(Struct, frozen=True, rename="camel"):

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import restow
 from restow.cluster.nodes import BASIC_RESOURCES, PODS
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
@@ -62,6 +61,7 @@ from restow.scheduling.plugins import (
     volume_binding,
     volume_zone,
 )
+from restow.version import __version__
 from restow.workloads.groups import Groups, group_kinds
 from restow.workloads.replacements import Replacements
 
@@ -89,7 +89,7 @@ def explain_pod(setting: Setting, pod: int) -> PodExplanation:
 
 def _metadata(setting: Setting) -> OutputMetadata:
     """The metadata of the plan that is explained."""
-    return OutputMetadata(format_time(setting.now), setting.placement, restow.__version__)
+    return OutputMetadata(format_time(setting.now), setting.placement, __version__)
 
 
 def _outcome(node: int, *, moves: bool) -> PodOutcome:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-import restow
 from restow.operator.facts import Facts, Installation
 from restow.operator.objects import Object, Ownership, in_namespace
 from restow.operator.operand import CONFIG_MAP, monitoring_of, needs_soft_tainter, soft_tainter_of, workload_of
@@ -20,6 +19,7 @@ from restow.operator.policy import POLICY_FILE, needs_prometheus, policy_of
 from restow.operator.resource import KubeDescheduler
 from restow.operator.rights import MONITORING_VIEW, OPERAND, monitoring_view, rights_of
 from restow.operator.rules import Notice, OperatorCondition, Problem, check_name, conditions_of
+from restow.version import __version__
 
 #: apply: write the objects and remove others; leave: change nothing; stop: stop the descheduler and change nothing
 #: else; remove: remove all objects.
@@ -75,7 +75,7 @@ def _unguarded(facts: Facts) -> Iterator[Notice]:
     if facts.missing_guards:
         yield Notice(
             "NotGuarded",
-            f"the admission policies {', '.join(facts.missing_guards)} are not in force as restow {restow.__version__} "
+            f"the admission policies {', '.join(facts.missing_guards)} are not in force as restow {__version__} "
             "ships them, so nodes get no soft taints; apply deploy/operator/guarding.yaml",
         )
 

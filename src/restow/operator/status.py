@@ -13,7 +13,6 @@ from typing import Final, Literal
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-import restow
 from restow.descheduler.publishing import SUMMARY, PlanSummary
 from restow.operator.applying import Key
 from restow.operator.desired import Desired
@@ -22,6 +21,7 @@ from restow.operator.operand import NAME
 from restow.operator.rights import PLAN_CONFIG_MAP
 from restow.operator.rules import AS_EXPECTED, DEGRADED, OperatorCondition, Problem, conditions_of
 from restow.serving.exposition import add_process_metrics, exposition
+from restow.version import __version__
 
 AVAILABLE: Final = "Available"
 PROGRESSING: Final = "Progressing"
@@ -48,7 +48,7 @@ def status_of(
     conditions = (*_running(wanted, workload), *_with_failing(wanted.conditions, workload))
     status: Object = {
         "observedGeneration": generation,
-        "version": restow.__version__,
+        "version": __version__,
         "readyReplicas": _figure(workload, "readyReplicas"),
         "conditions": _dated(conditions, previous.get("conditions") or (), now),
         "generations": _generations(workload),

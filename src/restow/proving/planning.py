@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
-import restow
 from restow.cluster.nodes import BASIC_RESOURCES, CPU, MEMORY, PODS, Nodes
 from restow.cluster.owners import workload_of
 from restow.cluster.pods import PENDING
@@ -59,6 +58,7 @@ from restow.proving.landings import some
 from restow.proving.planning_cache import PlanningCache
 from restow.proving.search import prove_cycle, without_node_fit
 from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.version import __version__
 
 _KUBE_SYSTEM: Final = ("", "kube-system")
 _WHAT_TO_DO: Final = "choose the plan's cluster with --context or --kubeconfig, or plan this one: restow plan -o json"
@@ -85,7 +85,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | No
         metadata=PlanMetadata(
             generated_at=format_time(now),
             placement=placement,
-            restow_version=restow.__version__,
+            restow_version=__version__,
             cluster=plan_cluster(cluster, api_server),
         ),
         moves=moves,

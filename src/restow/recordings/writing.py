@@ -20,9 +20,9 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec import Raw
 
-import restow
 from restow.errors import InputError
 from restow.recordings.lines import ALIVE, API_VERSION, KIND, SUFFIX, ObjectId, PutLine, RecordLine, SegmentHead
+from restow.version import __version__
 
 #: Namespace and name.
 Key = tuple[str, str]
@@ -156,7 +156,7 @@ class RecordingWriter:
 
     def _fill(self, segment: _Segment, at: int) -> None:
         """Write what a segment begins with."""
-        head = SegmentHead(at, API_VERSION, KIND, restow.__version__, self.server_minor)
+        head = SegmentHead(at, API_VERSION, KIND, __version__, self.server_minor)
         segment.write(at, [_encode(head)])
         for known in self._state.values():
             segment.write(at, (_encode(PutLine(at, Raw(text))) for text in known.values()))

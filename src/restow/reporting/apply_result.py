@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-import restow
 from restow.descheduling.plan import API_VERSION
 from restow.executing.history import AppliedMove
 from restow.policies.codes import AppliedResult, LandingKind
+from restow.version import __version__
 
 
 class ApplySummary(Struct, frozen=True, rename="camel"):
@@ -68,7 +68,7 @@ def apply_result(
     metadata = ApplyMetadata(
         plan=plan,
         plan_generated_at=plan_generated_at,
-        restow_version=restow.__version__,
+        restow_version=__version__,
         dry_run=dry_run,
         interrupted=interrupted,
         seconds=round(seconds, 1),

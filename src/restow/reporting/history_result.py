@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-import restow
 from restow.descheduling.plan import API_VERSION
 from restow.history.records import CycleRecord, MoveRecord
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
+from restow.version import __version__
 
 #: More points of a course are not shown.
 _MOST_CYCLES: Final = 300
@@ -137,7 +137,7 @@ def history_report(
     """Return what records of a time come to; times are seconds since the epoch."""
     replacements = {(each.namespace, each.replacement) for each in moves if each.replacement}
     results = Counter(each.result for each in cycles)
-    metadata = HistoryMetadata(file, _time(since), _time(until), restow.__version__)
+    metadata = HistoryMetadata(file, _time(since), _time(until), __version__)
     return HistoryReport(
         metadata=metadata,
         cycles=CycleCounts(len(cycles), results["done"], results["skipped"], results["failed"]),

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from msgspec import Struct
 
-import restow
 from restow.descheduling.plan import API_VERSION
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
@@ -16,6 +15,7 @@ from restow.policies.codes import Certainty
 from restow.shadowing.day import EvictionCounts, ShadowDay, count
 from restow.shadowing.outcomes import EvictionOutcome, ForeignEviction
 from restow.shadowing.scoring import SURE, ForecastScore, score
+from restow.version import __version__
 
 #: Evictions that the document lists.
 LISTED = 5_000
@@ -121,7 +121,7 @@ def shadow_report(day: ShadowDay, cluster: str, policy: str) -> ShadowReport:
             policy=policy,
             since=format_time(int(day.since * SECOND)),
             until=format_time(int(now * SECOND)),
-            restow_version=restow.__version__,
+            restow_version=__version__,
         ),
         evictions=count(evictions, now),
         own_moves=OwnMoves(

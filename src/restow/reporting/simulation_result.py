@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import restow
 from restow.documents.findings import path_text
 from restow.kube.manifests import kind_of
 from restow.kube.timestamps import SECOND, format_time
@@ -38,6 +37,7 @@ from restow.simulating.scenarios.observations import workload_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.running import Finished
 from restow.simulating.scenarios.scenario import Scenario
+from restow.version import __version__
 
 _DIGITS: Final = 4
 
@@ -97,7 +97,7 @@ def _metadata(scenario: Scenario, finished: Finished, names: RunNames) -> Simula
         begins=format_time(finished.begins),
         seconds=_seconds(finished.duration),
         seed=scenario.seed,
-        restow_version=restow.__version__,
+        restow_version=__version__,
         ready_after_seconds=_seconds(scenario.kubelets.pull + scenario.kubelets.start + scenario.kubelets.ready),
     )
 

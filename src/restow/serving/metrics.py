@@ -13,10 +13,10 @@ from typing import Final, Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-import restow
 from restow.policies.codes import SURENESS, LandingKind, LoopCause, MoveResult, Prediction, RefusalCode
 from restow.serving.exposition import add_process_metrics, exposition
 from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds, ShadowMetrics, SteeringMetrics
+from restow.version import __version__
 
 #: The outcome of an eviction, in the Descheduler's words; ``limit`` texts are labels too.
 EvictionResult = Literal[
@@ -82,7 +82,7 @@ class Metrics:
             ["GoVersion", "AppVersion", "DeschedulerVersion", "GitBranch", "GitSha1"],
             registry=self.registry,
         )
-        build.labels(f"python{platform.python_version()}", f"restow-{restow.__version__}", FOLLOWS, "", "").set(1)
+        build.labels(f"python{platform.python_version()}", f"restow-{__version__}", FOLLOWS, "", "").set(1)
         self._evicted = Counter(
             "descheduler_pods_evicted",
             "Attempted evictions, by result; error is a pod that could not be evicted.",
