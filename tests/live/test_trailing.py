@@ -194,6 +194,17 @@ def test_kinds_that_become_unknown_are_left_to_a_snapshot() -> None:
     assert not trailing.catch_up(store, frozenset({"PodDisruptionBudget"}))
 
 
+@pytest.mark.parametrize("kind", ["PodDisruptionBudget", "NodeMetrics"])
+def test_news_of_a_kind_that_is_not_known_or_is_measured_are_left_to_a_snapshot(kind: str) -> None:
+    """Even if they say nothing new: what protects pods is either known as a whole or not at all."""
+    store, _ = small()
+    missing = frozenset({"PodDisruptionBudget"})
+    trailing = TrailingState(store.snapshot().without(missing), store)
+    assert trailing.catch_up(store, missing)
+    trailing.touch(kind, [("default", "web")])
+    assert not trailing.catch_up(store, missing)
+
+
 def test_objects_that_cannot_be_read_are_left_to_a_snapshot() -> None:
     store, trailing = small()
     store.leave_out("Pod", "default", "web-0", "it cannot be read")

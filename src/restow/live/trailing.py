@@ -20,6 +20,7 @@ from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
 from restow.cluster.state import ClusterState
 from restow.cluster.usage_samples import QueryResult, UsageChange, UsageQuery
+from restow.live.reading import METRICS
 from restow.scheduling.cycle.followed_objects import FollowedObjects
 from restow.scheduling.cycle.pod_rows import PodRowBuilder, is_beyond_sums
 
@@ -71,6 +72,9 @@ class TrailingState:
         touched, self._touched = self._touched, defaultdict(set)
         pods = touched.pop("Pod", set())
         if missing != self._missing or store.left_out != self._left_out:
+            return False
+        # Of kinds that are not known the state has nothing, and what was measured is more than the latest figures.
+        if not touched.keys().isdisjoint((*missing, *METRICS)):
             return False
         if sum(map(len, (pods, *touched.values()))) > _MOST:
             return False
