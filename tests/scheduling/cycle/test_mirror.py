@@ -32,6 +32,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.scheduling.cycle.mirror import Mirror
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.schedulers import Schedulers
+from restow.usage.measured import RecentUsage
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -278,3 +279,11 @@ async def test_preemption_goes_by_a_budget_as_it_is_by_now_and_nothing_is_made_a
             server.delete("PodDisruptionBudget", "b", "default")
             assert await nominated() == "a"
             assert mirror.schedulers is made
+
+
+async def test_before_it_begins_nothing_is_there() -> None:
+    """Also where the usage of nodes is known already."""
+    mirror = Mirror((DEFAULT_PROFILE,))
+    mirror.measure(RecentUsage(("n1",), np.array([1]), np.ones((1, 2, 1))))
+    assert mirror.sizes() == {"nodes": 0, "pods": 0, "assumed_pods": 0}
+    assert mirror.measured == 0

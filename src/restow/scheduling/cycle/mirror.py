@@ -154,7 +154,9 @@ class Mirror:
     @property
     def measured(self) -> int:
         """How many nodes have a known usage."""
-        return 0 if self._usage is None else len(self._objects.nodes.keys() & set(self._usage.names))
+        if self._usage is None or not self.has_begun:
+            return 0
+        return len(self._objects.nodes.keys() & set(self._usage.names))
 
     def assume(self, pod: int, node: int) -> None:
         """Assume that a pod is on a node, until ``forget``."""
