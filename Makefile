@@ -67,7 +67,7 @@ faults: $(VENV)/developing              ## Seeded runs on real control planes in
 again: $(VENV)/developing               ## The tests that failed last, once more, if all of them may fail by chance (tests/flaky_tests.toml).
 	$(BIN)/python tests/flaky.py --timeout $(or $(TIMEOUT),600)
 
-bench: $(VENV)/developing               ## Measure PART=deciding|placement|landing|joint|loops|live|simulate|engines|simulators: make bench PART=live TABLE=steering NODES=300 MOVES=1000.
+bench: $(VENV)/developing               ## Measure PART=deciding|placement|landing|repair|joint|loops|live|simulate|engines|simulators: make bench PART=live TABLE=steering NODES=300 MOVES=1000.
 	$(BIN)/python -m tests.bench $(or $(PART),deciding) $(MEASURED)
 
 changelog:                              ## Move the fragments of changelog.d into a section of CHANGELOG.md (VERSION=0.2.0).
