@@ -35,9 +35,8 @@ _SELECTING = ("PodDisruptionBudget", "ReplicaSet", "StatefulSet")
 _MAPPING = ("Service", "ReplicationController")
 #: What is kept of a value for which it was not asked whether something holds.
 _NOT_ASKED: Final = np.int8(-1)
-#: A column finds the values of all pods once it was asked this often, or about one pod of so many.
-_OFTEN: Final = 32
-_SHARE: Final = 16
+#: Asking a column about few pods takes as long as finding the values of so many among all.
+_A_QUESTION: Final = 1_000
 #: No sets of labels.
 NO_SETS: Final[IntArray] = np.zeros(0, dtype=np.int64)
 
@@ -145,14 +144,15 @@ class PodColumn(_Follower, Generic[Scalar]):
         #: Finds the values of some pods, without anything that is kept.
         self.of = of
         self._known: npt.NDArray[Scalar] | None = None
-        #: How often few pods were asked about, while nothing was kept.
-        self._asked = 0
+        #: Of how many pods the values could have been found meanwhile.
+        self._spent = 0
 
     def at(self, pods: IntArray) -> npt.NDArray[Scalar]:
-        """The values of some pods: of few, they are found without those of all pods."""
-        if self._known is None and self._asked < _OFTEN and len(pods) * _SHARE < self._pods.used:
-            self._asked += 1
-            return self.of(pods)
+        """The values of some pods: of few, they are found without those of all pods, as long as that takes less time."""
+        if self._known is None:
+            self._spent += _A_QUESTION + len(pods)
+            if self._spent < self._pods.used:
+                return self.of(pods)
         return self.values[pods]
 
     @cached_property

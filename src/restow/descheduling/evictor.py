@@ -90,14 +90,14 @@ class DefaultEvictor:
         passes: BoolArray = self._unprotected.at(pods)
         if self._args.min_replicas > 1:
             siblings = self._state.siblings(pods)
-            passes = passes & (self._always.at(pods) | (siblings < 0) | (siblings >= self._args.min_replicas))
+            passes = passes & (self._always.values[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
         if self._held is not None:
             passes = passes & ~self._held.holds.values[pods] | (pods == self._bypassed)
         return passes
 
     def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass PreEvictionFilter now: namespace labels and nodeFit."""
-        passes = self._namespace_ok.at(pods)
+        passes = self._namespace_ok.values[pods]
         if self._fit_nodes is not None:
             nodes, fits = self._fit_nodes, self._fit.fits_any_other
             fitting = [fits(pod, nodes) for pod in pods[passes].tolist()]
@@ -184,7 +184,7 @@ class DefaultEvictor:
         if len(pods) == 0:
             return []
         failing = self._failing.at(pods)
-        siblings = np.where(self._always.at(pods), -1, self._state.siblings(pods)).tolist()
+        siblings = np.where(self._always.values[pods], -1, self._state.siblings(pods)).tolist()
         bits, width = failing.tobytes(), failing.shape[1]
         reasons = []
         holds = np.zeros(len(pods), dtype=bool) if self._held is None else self._held.holds.values[pods]
