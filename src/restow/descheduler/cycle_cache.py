@@ -48,9 +48,9 @@ class CycleCache:
         if self._kept is None or not self._kept[0].catch_up(self._live.store, self._live.not_known):
             trailing = TrailingState(self.snapshot(rules, usage, changes), self._live.store)
             self._kept = trailing, PlanningCache.of(trailing.state, rules.profiles)
-        trailing, cache = self._kept
-        trailing.use(usage, changes)
-        return cache
+        else:
+            self._kept[0].use(usage, changes)
+        return self._kept[1]
 
     def _touch(self, kind: str, keys: Iterable[Key]) -> None:
         if self._kept is not None:

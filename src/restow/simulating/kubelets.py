@@ -227,7 +227,7 @@ class Kubelets:
     def _bound_after(self, pod: Pod) -> list[int]:
         """The rows of the pods on the same node that it has not looked at."""
         view = self._simulation.view
-        found = (self._store.get("Pod", *key) for key in self._bound_on[pod.node])
+        found = (self._store.get("Pod", *key) for key in self._bound_on.get(pod.node, ()))
         return [view.row(*key_of(each)) for each in found if each is not None and each.node == pod.node]
 
     def _run(self, pod: Pod) -> None:

@@ -204,7 +204,7 @@ def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
     """Count a pod that comes to a node, or leaves it (-1); ignored if the usage of the node is unknown."""
     amounts = usage.by_node.get(node)
     if amounts is not None:
-        usage.by_node[node] = {name: amounts[name] + times * used.get(name, 0) for name in usage.names}
+        usage.by_node[node] = {name: amounts[name] + times * used[name] for name in usage.names}
         usage.changes.append(node)
 
 
