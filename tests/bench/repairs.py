@@ -2,7 +2,7 @@
 
 A cluster is followed as ``restow run`` follows a live one. The first plan is a whole one; then, again and again, the next
 pod of the plan goes, its replacement lands on another candidate, and the next four pods are planned again: on the state
-that the cycle keeps, and now and then also on a snapshot, as a plan that is made anew. Both must say the same.
+that the cycle keeps, and now and then also on a snapshot, as a plan that is made from scratch. Both must say the same.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from restow.proving.planning_cache import PlanningCache
 from restow.sources.synthetic import NOW, policy_for
 
 SIZES: Final = (Size(300, 10_000), Size(1_000, 30_000), Size(5_000, 150_000))
-_HEADINGS: Final = ("nodes", "pods", "moves planned", "repairs", "a repair", "the same plan made anew", "factor")
-#: How many pods a repaired plan decides about, and after how many repairs one is also made anew.
+_HEADINGS: Final = ("nodes", "pods", "moves planned", "repairs", "a repair", "the same plan from scratch", "factor")
+#: How many pods a repaired plan decides about, and after how many repairs one is also made from scratch.
 _AT_ONCE, _COMPARED = 4, 5
 _TIME: Final = parse_time(NOW)
 _PAGE: Final = 2_000
@@ -103,13 +103,13 @@ class Row:
     size: Size
     moves: int
     repairs: list[float]
-    anew: list[float]
+    scratch: list[float]
 
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
-        repair, anew = median(self.repairs), median(self.anew)
+        repair, scratch = median(self.repairs), median(self.scratch)
         counts = f"{self.size.nodes:,}", f"{self.size.pods:,}", f"{self.moves:,}", f"{len(self.repairs):,}"
-        return (*counts, f"{1e3 * repair:,.0f} ms", f"{1e3 * anew:,.0f} ms", f"{anew / repair:.0f}x")
+        return (*counts, f"{1e3 * repair:,.0f} ms", f"{1e3 * scratch:,.0f} ms", f"{scratch / repair:.0f}x")
 
 
 def measure(size: Size, profile: str, repairs: int) -> Row:
@@ -126,10 +126,10 @@ def measure(size: Size, profile: str, repairs: int) -> Row:
         repaired, seconds = _timed(partial(_repaired, town, may_move))
         row.repairs.append(seconds)
         if number % _COMPARED == 0:
-            anew, seconds = _timed(partial(_anew, town, may_move))
-            row.anew.append(seconds)
-            if told(repaired) != told(anew):
-                raise ValueError(f"the plan after {number + 1} landings is not the one that is made anew")
+            scratch, seconds = _timed(partial(_from_scratch, town, may_move))
+            row.scratch.append(seconds)
+            if told(repaired) != told(scratch):
+                raise ValueError(f"the plan after {number + 1} landings is not the one that is made from scratch")
         for dropped in may_move - {each.move.pod.uid for each in repaired.tasks}:
             del rest[dropped]
     return row
@@ -140,7 +140,7 @@ def _repaired(town: Town, may_move: frozenset[str] | None) -> CycleDecision:
     return decide(cache.state.cluster, town.rules, Before(may_move=may_move), _TIME, cache=cache)
 
 
-def _anew(town: Town, may_move: frozenset[str]) -> CycleDecision:
+def _from_scratch(town: Town, may_move: frozenset[str]) -> CycleDecision:
     return decide(town.store.snapshot(), town.rules, Before(may_move=may_move), _TIME)
 
 
@@ -151,7 +151,7 @@ def _timed(decision: Callable[[], CycleDecision]) -> tuple[CycleDecision, float]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status: 0 measured, 2 unusable arguments, or a repaired plan that is not the one that is made anew."""
+    """Exit status: 0 measured, 2 unusable arguments, or a repaired plan that is not the one that is made from scratch."""
     given = _parser().parse_args(arguments)
     rows = []
     try:

@@ -35,7 +35,7 @@ class TestUids:
                 state.delete(pod)
             if uid is not None and uid not in self.living(state):
                 state.create(rows_of(state, [a_pod(name, uid=uid)])[0])
-            asked = {"uid-x", "uid-1", "uid-3", "uid-4", "nobody"}
+            asked = {"uid-x", "uid-1", "uid-3", "uid-4", "none"}
             found = {pods.uids[row]: row for row in uids.rows(asked) if state.exists[row]}
             assert found == {uid: row for uid, row in self.living(state).items() if uid in asked}
 

@@ -290,7 +290,7 @@ class ClusterState(ChangingNodes):
         return fork
 
     def without_past(self) -> ClusterState:
-        """A fork that nobody follows yet: it starts with no changes, and without statuses that no pod has any more."""
+        """A fork without followers: it starts with no changes, and without statuses that no pod has any more."""
         fork = self.fork()
         fork.changes, fork.births = [], []
         for table in ("states", "conditions"):

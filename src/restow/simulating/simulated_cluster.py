@@ -2,7 +2,7 @@
 
 Every pod is a row of one ``ClusterState`` as long as it exists, and so is every node; objects of the other kinds that
 decisions read are kept with them. What schedulers keep of a state follows pods and nodes; when other objects change,
-and when a state has a long history, they have to begin anew: then ``epoch`` changes.
+and when a state has a long history, they have to start over: then ``epoch`` changes.
 
 Pods of one template differ in name, uid, times and status. What they share is read once for each distinct text, the way
 a dump is read; then a row is that with the pod's own values.
@@ -150,7 +150,7 @@ _KEPT: Final = frozenset(
 #: The kinds that schedulers see besides nodes and pods. No actor makes claims of devices from templates here, or gives
 #: devices to them, so pods that have any are left pending.
 _OTHERS: Final = tuple(kind for kind in KINDS if kind not in ("Node", "Pod", *DEVICE_KINDS))
-#: After this many changes the state begins anew, without its past.
+#: After this many changes the state goes on without its past.
 _LONGEST_PAST: Final = 500_000
 
 
