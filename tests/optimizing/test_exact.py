@@ -103,6 +103,7 @@ def test_no_assignment_is_better(seed: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(seed=SEEDS)
+@example(seed=39343)  # presolve of HiGHS 1.14.0 to 1.15.1 finds nothing that is better than the start
 def test_no_assignment_is_better_within_skew_rules(seed: int) -> None:
     case = with_skews(a_linear_problem(seed), seed)
     answer = found(case)
@@ -146,7 +147,7 @@ def test_what_is_not_solved_to_the_end_is_still_bounded(seed: int) -> None:
     case = a_hard_problem(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact, "PATIENCE", 0)
-        patch.setattr(exact, "FEWEST_ROUNDS", 2)
+        patch.setattr(exact, "FEWEST_ROUNDS", 5)
         early = optimum(case, seconds=inf)
     best = search(case, seed=1, steps=50_000)
     assert early is not None
