@@ -21,7 +21,6 @@ READERS = {
     "pressure/daemon.py": "from where a clock that nobody sets goes on",
     "daemon/connecting.py": "the name of a certificate",
     "daemon/logs.py": "when a line was written",
-    "serving/certificate.py": "from when on a certificate is valid",
 }
 WALL = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today")}
 

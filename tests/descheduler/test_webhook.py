@@ -13,10 +13,11 @@ import trustme
 from descheduler.hearing import sample
 from executing.test_admission import AWAITED, a_review
 from restow.descheduler.webhook import Webhook
+from restow.serving.certificate import self_signed
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 from restow.serving.pages import pages
-from restow.serving.tls import KeyPair, TlsSettings, ciphers, context_of_files, self_signed, tls_version
+from restow.serving.tls import KeyPair, TlsSettings, ciphers, context_of_files, tls_version
 from serving.scraping import HERE, served
 
 NAME = "restow-steering.kube-system.svc"

@@ -9,11 +9,12 @@ import zlib
 
 import pytest
 
+from restow.serving.certificate import self_signed
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 from restow.serving.pages import pages
 from restow.serving.server import ListenAddress, serving
-from restow.serving.tls import TlsSettings, ciphers, context_of_pem, self_signed
+from restow.serving.tls import TlsSettings, ciphers, context_of_pem
 from serving.scraping import HERE, get, served
 
 pytestmark = pytest.mark.asyncio

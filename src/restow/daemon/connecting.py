@@ -20,10 +20,11 @@ from restow.client.connection import connect
 from restow.client.transport import Api
 from restow.daemon import log_lines
 from restow.daemon.logs import Log
+from restow.serving.certificate import self_signed
 from restow.serving.health import Health
 from restow.serving.pages import Handler, Reviewer, add_page, pages
 from restow.serving.server import ListenAddress, serving
-from restow.serving.tls import KeyPair, TlsSettings, context_of_files, context_of_pem, self_signed
+from restow.serving.tls import KeyPair, TlsSettings, context_of_files, context_of_pem
 
 #: Where restow keeps its own objects by default, as the Descheduler.
 NAMESPACE: Final = "kube-system"

@@ -107,7 +107,8 @@ def _solver(program: IntegerProgram, seconds: float) -> _Highs:
     from highspy._core import _Highs  # its subclass Highs writes its name to the terminal
 
     solver = _Highs()
-    options = {"output_flag": False, "threads": 1, "random_seed": 1, "time_limit": seconds, "presolve": "off"}
+    options: dict[str, float | str] = {"output_flag": False, "threads": 1, "random_seed": 1, "time_limit": seconds}
+    options["presolve"] = "off"
     gaps = {"mip_rel_gap": 0.0, "mip_abs_gap": 2 * _DOUBT}
     for name, value in (options | gaps | _WITHOUT_HEURISTICS).items():
         solver.setOptionValue(name, value)

@@ -1,74 +1,82 @@
-"""A program that writes a new key and a certificate that it signs: PEM on standard output, run by ``serving.tls``.
+"""A new key and a certificate that it signs, for a server that was given none: the ``openssl`` command makes both.
 
-    python certificate.py COMMON_NAME HOST...
+What encrypts the connections afterwards is OpenSSL too, by Python's ``ssl``, which can make no certificate. The library
+that could is a tenth of what restow needs on a disk. Nothing is written to one: the request goes to standard input, and
+key and certificate come from standard output.
 
-It is run by its path and imports nothing of restow. Source: RFC 5280.
+Source: RFC 5280; openssl-req(1) and config(5) of OpenSSL 3.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import sys
+import re
+import subprocess
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from typing import Final
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from restow.errors import InputError
 
-#: As long as the Descheduler's own.
-_VALIDITY = timedelta(days=3 * 365)
-#: Clocks differ.
-_HEAD_START = timedelta(hours=1)
-
-
-def certificate(key: ec.EllipticCurvePrivateKey, common_name: str, hosts: Sequence[str]) -> x509.Certificate:
-    """Return a certificate of a server with these names and addresses, valid from now on."""
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder(issuer_name=name, subject_name=name, public_key=key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _HEAD_START)
-        .not_valid_after(now + _VALIDITY)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_SIGNING_ONLY, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-
-
-_SIGNING_ONLY = x509.KeyUsage(
-    digital_signature=True,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=False,
-    crl_sign=False,
-    encipher_only=False,
-    decipher_only=False,
+#: As long as the Descheduler's own, in days.
+_VALIDITY: Final = 3 * 365
+#: Seconds; it takes a fraction of one.
+_PATIENCE: Final = 60.0
+_COMMAND: Final = (
+    *("openssl", "req", "-x509", "-config", "/dev/stdin", "-sha256", "-days", str(_VALIDITY)),
+    *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "-", "-out", "-"),
 )
+_REQUEST: Final = """\
+[req]
+prompt = no
+utf8 = yes
+string_mask = utf8only
+distinguished_name = subject
+x509_extensions = server
+[subject]
+CN = {common_name}
+[server]
+basicConstraints = critical, CA:false
+keyUsage = critical, digitalSignature
+extendedKeyUsage = serverAuth
+subjectAltName = @names
+[names]
+{names}
+"""
 
 
-def _alternative_name(host: str) -> x509.GeneralName:
+# It encrypts and proves nothing: scrapers of a restow without a certificate of its own have to skip verification, as
+# with the Descheduler.
+def self_signed(common_name: str, hosts: Sequence[str]) -> str:
+    """Return a certificate and its key, both as PEM, for names and addresses; InputError where none can be made."""
     try:
-        return x509.IPAddress(ipaddress.ip_address(host))
+        names = "\n".join(_alternative_name(number, host) for number, host in enumerate(hosts))
+        request = _REQUEST.format(common_name=_quoted(common_name), names=names)
+        made = subprocess.run(_COMMAND, input=request, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.strip().splitlines()
+        raise _failure(lines[-1] if lines else f"status {error.returncode}") from error
+    except FileNotFoundError as error:
+        raise _failure("there is no openssl command") from error
+    except (OSError, UnicodeError, subprocess.TimeoutExpired) as error:
+        raise _failure(str(error)) from error
+    key, begin, certificate = made.stdout.partition("-----BEGIN CERTIFICATE-----")
+    return f"{begin}{certificate}{key}"
+
+
+def _alternative_name(number: int, host: str) -> str:
+    try:
+        return f"IP.{number} = {ipaddress.ip_address(host)}"
     except ValueError:
-        return x509.DNSName(host.encode("idna").decode())
+        return f"DNS.{number} = {_quoted(host.encode('idna').decode())}"
 
 
-def main(common_name: str, *hosts: str) -> None:
-    """Write a self-signed certificate and its key to stdout."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    pem = certificate(key, common_name, hosts).public_bytes(serialization.Encoding.PEM)
-    sys.stdout.buffer.write(
-        pem
-        + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+def _quoted(text: str) -> str:
+    """Text of which openssl takes no character for its own syntax."""
+    return re.sub(r"([\\$#\"'`])", r"\\\1", " ".join(text.split()))
+
+
+def _failure(why: str) -> InputError:
+    return InputError(
+        f"cannot create a serving certificate ({why}): "
+        "name one with --tls-cert-file and --tls-private-key-file, or turn the server off with --secure-port=0"
     )
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -6,8 +6,6 @@ OpenSSL asks at the beginning of each handshake, so a renewed certificate is sho
 from __future__ import annotations
 
 import ssl
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,10 +14,6 @@ from typing import Final
 
 from restow.configuration_files import ReloadingFile, memory_file
 from restow.errors import InputError
-
-PROGRAM = Path(__file__).with_name("certificate.py")
-#: Seconds; it takes a fraction of one.
-_PATIENCE = 60.0
 
 _VERSIONS: Final = {
     "": ssl.TLSVersion.TLSv1_2,
@@ -137,30 +131,6 @@ def context_of_pem(pem: str, settings: TlsSettings) -> ssl.SSLContext:
     with memory_file(pem.encode()) as path:
         context.load_cert_chain(path)
     return context
-
-
-# It encrypts and proves nothing: scrapers of a restow without a certificate of its own have to skip verification, as
-# with the Descheduler. Another process makes it, because the library for it would stay in memory as long as
-# restow runs: measured with cryptography 50, 9.6 MiB more (37.5 MiB become 47.1), and nothing more this way.
-def self_signed(common_name: str, hosts: Sequence[str]) -> str:
-    """Return a certificate and its key, both as PEM, for names and addresses; InputError where none can be made."""
-    # -P: modules in the program's folder must not shadow those of libraries.
-    command = [sys.executable, "-P", str(PROGRAM), common_name, *hosts]
-    try:
-        made = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.strip().splitlines()
-        raise _failure(lines[-1] if lines else f"status {error.returncode}") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _failure(str(error)) from error
-    return made.stdout
-
-
-def _failure(why: str) -> InputError:
-    return InputError(
-        f"cannot create a serving certificate ({why}): "
-        "name one with --tls-cert-file and --tls-private-key-file, or turn the server off with --secure-port=0"
-    )
 
 
 # Suites of TLS 1.3 are accepted and change nothing: all of them are always offered, as in the Descheduler. Suites
