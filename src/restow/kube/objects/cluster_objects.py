@@ -68,11 +68,19 @@ class ZoneResource(Struct, frozen=True, gc=False):
     available: WireQuantity = ""
 
 
+class ZoneCost(Struct, frozen=True, gc=False):
+    """How far one zone of a machine is from another."""
+
+    name: str = ""
+    value: Int64 = 0
+
+
 class TopologyZone(Struct, frozen=True, gc=False):
     """A zone of a machine; a NUMA node if its type is Node."""
 
     name: str = ""
     type: str = ""
+    costs: tuple[ZoneCost, ...] | None = None
     resources: tuple[ZoneResource, ...] | None = None
 
 

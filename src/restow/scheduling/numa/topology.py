@@ -19,7 +19,8 @@ from restow.scheduling.numa.amounts import Amounts
 
 _POLICY: Final = "topologyManagerPolicy"
 _SCOPE: Final = "topologyManagerScope"
-_NUMA_NODE: Final = "Node"
+_MOST: Final = "topologyManagerMaxNUMANodes"
+NUMA_NODE: Final = "Node"
 _NUMBER: Final = re.compile(r"\d+$", re.ASCII)
 #: The topology manager takes no more unless it is told to.
 _MOST_NUMA_NODES: Final = 8
@@ -29,10 +30,17 @@ _CPUS: Final = frozenset({"cpu"})
 
 
 class TopologyPolicy(StrEnum):
-    """The policies of the topology manager that refuse pods."""
+    """The policies of the topology manager."""
 
     SINGLE = "single-numa-node"
     RESTRICTED = "restricted"
+    BEST_EFFORT = "best-effort"
+    NONE = "none"
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a kubelet fails pods that it cannot align."""
+        return self in (TopologyPolicy.SINGLE, TopologyPolicy.RESTRICTED)
 
 
 class TopologyScope(StrEnum):
@@ -43,8 +51,24 @@ class TopologyScope(StrEnum):
 
 
 #: What ``topologyPolicies`` began with before there were attributes.
-_OLD_NAMES: Final = {"SingleNUMANode": TopologyPolicy.SINGLE, "Restricted": TopologyPolicy.RESTRICTED}
+_OLD_NAMES: Final = {
+    "SingleNUMANode": TopologyPolicy.SINGLE,
+    "Restricted": TopologyPolicy.RESTRICTED,
+    "BestEffort": TopologyPolicy.BEST_EFFORT,
+}
 _OLD_POD: Final = "PodLevel"
+#: What the number of NUMA nodes is cut to.
+_LARGEST_MOST: Final = 1024
+
+
+@dataclass(slots=True, frozen=True)
+class ManagerSettings:
+    """How the topology manager of a kubelet is set, as far as its NodeResourceTopology says."""
+
+    policy: TopologyPolicy
+    scope: TopologyScope
+    #: How many NUMA nodes it takes at most.
+    most: int
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,28 +104,34 @@ class NumaTopology:
 
 def topology_of(found: NodeResourceTopology) -> NumaTopology | None:
     """The topology of a node; None where its kubelet refuses no pod for it."""
-    old, scope = _old(found.topology_policies or ())
-    said = {each.name: each.value for each in found.attributes or ()}
-    policy = said.get(_POLICY, old)
-    if policy not in set(TopologyPolicy):
-        return None
-    scope = said.get(_SCOPE, scope)
-    return NumaTopology(
-        TopologyPolicy(policy),
-        TopologyScope(scope) if scope in set(TopologyScope) else TopologyScope.CONTAINER,
-        _numa_nodes(found),
-    )
+    settings = settings_of(found)
+    return NumaTopology(settings.policy, settings.scope, _numa_nodes(found)) if settings.policy.refuses else None
 
 
-def _old(policies: Iterable[str]) -> tuple[str, str]:
-    """Policy and scope by the field that v1alpha2 deprecated; empty where it names neither."""
+def settings_of(found: NodeResourceTopology) -> ManagerSettings:
+    """The settings of a kubelet; a value that none can have counts as not said."""
+    policy, scope = _old(found.topology_policies or ())
+    most = _MOST_NUMA_NODES
+    for each in found.attributes or ():
+        if each.name == _POLICY and each.value in set(TopologyPolicy):
+            policy = TopologyPolicy(each.value)
+        elif each.name == _SCOPE and each.value in set(TopologyScope):
+            scope = TopologyScope(each.value)
+        elif each.name == _MOST and each.value.isascii() and each.value.isdecimal() and int(each.value[:9]) > 1:
+            most = min(int(each.value[:9]), _LARGEST_MOST)
+    return ManagerSettings(policy, scope, most)
+
+
+def _old(policies: Iterable[str]) -> tuple[TopologyPolicy, TopologyScope]:
+    """Policy and scope by the field that v1alpha2 deprecated."""
     first = next(iter(policies), "")
-    policy = next((policy for name, policy in _OLD_NAMES.items() if first.startswith(name)), "")
-    return policy, TopologyScope.POD if first.endswith(_OLD_POD) else TopologyScope.CONTAINER
+    known = (policy for name, policy in _OLD_NAMES.items() if first.startswith(name))
+    scope = TopologyScope.POD if first.endswith(_OLD_POD) else TopologyScope.CONTAINER
+    return next(known, TopologyPolicy.NONE), scope
 
 
 def _numa_nodes(found: NodeResourceTopology) -> tuple[NumaNode, ...]:
-    zones = [each for each in found.zones or () if each.type == _NUMA_NODE]
+    zones = [each for each in found.zones or () if each.type == NUMA_NODE]
     try:
         read = [(_number(each), _numa_node(each)) for each in zones]
     except ValueError:
