@@ -4,7 +4,8 @@ and a kubelet's managers of CPUs and memory.
 Finds Go 1.26 or installs it below build/.
 
 With ``--minors 1.35 1.37``, or ``--minors all``, kube-scheduler of these minors, too: the same program with other versions
-of Kubernetes' modules (``MINORS``), built as build/oracle/scheduler-1.35. That takes minutes for each.
+of Kubernetes' modules (``MINORS``), built as build/oracle/scheduler-1.35. That takes minutes for each. With 1.33 come the
+plugins of kubernetes-sigs/scheduler-plugins, of which no newer release is served.
 
 The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/NAME .`` in ``tests/oracle/NAME`` for each, where
 a suitable Go is on the path. The first build compiles Kubernetes and takes minutes; later ones take seconds.
@@ -28,6 +29,8 @@ PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscale
 #: The version of each minor's modules, besides that of scheduler/go.mod.
 MINORS = {33: "33.13", 34: "34.4", 35: "35.4", 37: "37.2"}
 _LINKED = "36.1"
+#: Programs that link a minor's modules of their own accord.
+_WITH_MINOR = {33: ("nodetopology",)}
 #: What go.mod pins for these alone.
 _INDIRECT = re.compile(r"require \(\n(?:\t.* // indirect\n)+\)\n")
 #: Where the types of plugins were up to a minor.
@@ -57,6 +60,8 @@ def main() -> None:
     for name, minor in names.items():
         if name in wanted or "all" in wanted:
             build(go, source_of(go, minor), BINARIES / f"scheduler-{name}", f"-tags=kube1{minor}")
+            for program in _WITH_MINOR.get(minor, ()):
+                build(go, SOURCES / program, BINARIES / program)
 
 
 def source_of(go: str, minor: int) -> Path:

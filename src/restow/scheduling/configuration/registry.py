@@ -4,7 +4,7 @@ To add a plugin: one file in ``scheduling/plugins`` and one line here, or an ent
 ``restow.scheduler_plugins`` in another package (``docs/how-to/write-a-scheduler-plugin.md``). A package is loaded only
 when a configuration names its plugin, so a broken one does no harm until then, and its declaration is checked before the
 first call. The order is the one in which kube-scheduler runs its default plugins. Source: the default plugins, Kubernetes
-1.36 with its feature gates as they come; the last plugin is of kubernetes-sigs/scheduler-plugins.
+1.36 with its feature gates as they come; the last two plugins are of kubernetes-sigs/scheduler-plugins.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from restow.scheduling.plugins import (
     load_variation,
     node_affinity,
     node_ports,
+    node_resource_topology_match,
     node_resources_fit,
     node_unschedulable,
     node_volume_limits,
@@ -108,6 +109,7 @@ _IN_TREE: Final[tuple[SchedulerPlugin, ...]] = (
     _TOPOLOGY_PLACEMENT_GENERATOR,
     _POD_GROUP_PODS_COUNT,
     load_variation.PLUGIN,
+    node_resource_topology_match.PLUGIN,
 )
 
 #: restow's own plugins by name.

@@ -107,6 +107,8 @@ class SchedulerPlugin:
     holds_gated_pods: bool = False
     #: Why a pod may not be tried now (PreEnqueue); None if the plugin has no such rule.
     pre_enqueue: PreEnqueue | None = None
+    #: The kinds that it reads and that none of kube-scheduler's own plugins reads.
+    kinds: tuple[str, ...] = ()
     #: Which events can help a pod that it rejected; None where it does not say, and any event may.
     interests: tuple[Interest, ...] | None = None
 

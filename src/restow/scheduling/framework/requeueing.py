@@ -45,6 +45,7 @@ class Resource(StrEnum):
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
+    NODE_RESOURCE_TOPOLOGY = "noderesourcetopologies.v1alpha2.topology.node.k8s.io"
     #: Any kind.
     ANY = "*"
 

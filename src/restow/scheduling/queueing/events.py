@@ -36,6 +36,7 @@ RESOURCES: Final[Mapping[str, Resource]] = {
     "CSIStorageCapacity": Resource.CSI_STORAGE_CAPACITY,
     "VolumeAttachment": Resource.VOLUME_ATTACHMENT,
     "PodGroup": Resource.POD_GROUP,
+    "NodeResourceTopology": Resource.NODE_RESOURCE_TOPOLOGY,
 }
 
 
