@@ -18,6 +18,7 @@ from restow.cli.scheduler_settings import check, process_settings, scheduler_set
 from restow.client.resources import EVENTS, LEASES, RESOURCES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, ApiResource
 from restow.daemon.background import ENDS_WITHIN
 from restow.scheduler.settings import KINDS
+from restow.scheduling.configuration.registry import IN_TREE
 
 
 def right(resource: ApiResource, verb: str, subresource: str = "") -> tuple[str, str, str]:
@@ -45,7 +46,8 @@ class TestManifests:
 
     def test_it_may_do_what_a_scheduler_asks_for_and_no_more(self):
         roles = {each["kind"]: each for each in documents(self.FOLDER / "rights.yaml")}
-        wanted = {right(RESOURCES[kind], verb) for kind in KINDS for verb in ("list", "watch")}
+        kinds = {*KINDS, *(kind for plugin in IN_TREE.values() for kind in plugin.kinds)}
+        wanted = {right(RESOURCES[kind], verb) for kind in kinds for verb in ("list", "watch")}
         wanted |= {right(RESOURCES[kind], "get") for kind in ("Pod", "Node")}
         wanted |= {right(RESOURCES[kind], "patch") for kind in ("PersistentVolume", "PersistentVolumeClaim")}
         pods = RESOURCES["Pod"]

@@ -22,7 +22,7 @@ from restow.live.cluster import LiveCluster
 from restow.live.reading import REQUIRED
 from restow.scheduler.attempts import AttemptObserver, AttemptTimer, Result, RunningAttempt
 from restow.scheduler.pod_requests import PodRequests, Volumes
-from restow.scheduler.settings import KINDS, SchedulerSettings, volume_patience
+from restow.scheduler.settings import SchedulerSettings, kinds_read, volume_patience
 from restow.scheduler.usage import UsageWatch, usage_window
 from restow.scheduling.cycle.cycle import Action, Bind, ClusterChanges, MarkGroup, MarkUnschedulable, SchedulingCycle
 from restow.scheduling.cycle.mirror import Mirror
@@ -49,7 +49,9 @@ class SchedulerDaemon:
         self._observer = observer
         self._wake = asyncio.Event()
         self.mirror = Mirror(settings.profiles)
-        self.live = LiveCluster(api, KINDS, warn=observer.warn, done="scheduled")
+        #: What decisions depend on.
+        self.kinds = kinds_read(settings.profiles)
+        self.live = LiveCluster(api, self.kinds, warn=observer.warn, done="scheduled")
         self.live.listeners.append(self._touch)
         chance = Random(settings.seed)  # noqa: S311  breaks ties, keeps no secret
         self._cycle = SchedulingCycle(self.mirror, settings.profiles, chance, _now(), settings.queue)
@@ -95,7 +97,7 @@ class SchedulerDaemon:
         """Wait until all kinds that decisions depend on are listed, as kube-scheduler does."""
         while True:
             await self.live.wait_ready(float("inf"))
-            if self.live.unknown(KINDS) is None:
+            if self.live.unknown(self.kinds) is None:
                 # Most of what was listed stays.
                 garbage.settle()
                 return

@@ -37,7 +37,7 @@ from restow.scheduler.explaining import LastAttempts, explain
 from restow.scheduler.explanation import DOES_NOT_SCHEDULE, QueueExplanation
 from restow.scheduler.random_profile import schedule_at_random
 from restow.scheduler.reporter import Gauges, SchedulerMetrics, SchedulerReporter
-from restow.scheduler.settings import KINDS, SchedulerSettings
+from restow.scheduler.settings import SchedulerSettings
 from restow.scheduling.queueing.queued_pods import QueuePlace
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
 from restow.serving.health import Health
@@ -223,7 +223,7 @@ def _outdated(daemon: SchedulerDaemon) -> str | None:
     if not daemon.live.ready:
         return "waiting for the first lists"
     try:
-        return daemon.live.unknown(KINDS)
+        return daemon.live.unknown(daemon.kinds)
     except WatchEndedError as error:
         return str(error)
 

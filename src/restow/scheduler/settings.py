@@ -7,7 +7,7 @@ claims, get an event that says so. Durations are seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from restow.scheduling.queueing.scheduling_queue import QueueSettings
 #: kube-scheduler's default.
 _PARALLELISM: Final = 16
 _JSON: Final = ("", "application/json")
-#: The kinds that placements depend on; the others are not watched.
+#: The kinds that placements by any profile depend on; others are watched only for plugins that read them.
 KINDS: Final = (
     "Node",
     "Pod",
@@ -61,6 +61,12 @@ def volume_patience(profile: SchedulerProfile) -> float:
     """Seconds that a pod of a profile waits for its volumes: ``bindTimeoutSeconds`` of VolumeBinding."""
     args: VolumeBindingArgs = arguments_of(profile, plugin(NAME))
     return float(args.bind_timeout_seconds)
+
+
+def kinds_read(profiles: Iterable[SchedulerProfile]) -> tuple[str, ...]:
+    """Return the kinds that placements by these profiles depend on."""
+    names = dict.fromkeys(name for profile in profiles for point in profile.plugins.values() for name in point)
+    return (*KINDS, *dict.fromkeys(kind for name in names for kind in plugin(name).kinds))
 
 
 def named_profiles(configuration: SchedulerConfiguration, name: str) -> tuple[SchedulerProfile, ...]:
