@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,12 @@ import pytest
 from builders import Object
 from e2e.control_plane import ControlPlane
 from e2e.kinds import collection
+from e2e.schedulers import Scheduler
 from e2e.test_apply import HOME, PATIENCE, applied, planned
 from e2e.test_devices import at_home, live_on
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, pods_of, wait_for_ready
-from scheduling.numa.numa_nodes import a_topology_object
+from scheduling.numa.numa_nodes import a_topology_object, a_zone
 
 pytestmark = pytest.mark.e2e
 
@@ -40,9 +42,9 @@ def the_kind() -> Object:
 
 @pytest.fixture(scope="module")
 def plane(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Three nodes; the second and the third have two NUMA nodes of four CPUs each."""
+    """Four nodes; the second and the third have two NUMA nodes of four CPUs each, the fourth says nothing of its own."""
     with ControlPlane(tmp_path_factory.mktemp("numa")) as plane:
-        plane.add_nodes(3, cpu="8")
+        plane.add_nodes(4, cpu="8")
         plane.admin.create(the_kind())
         made = [a_topology_object(f"node-{at}", {"cpu": (4, 4)}, {"cpu": (4, 4)}) for at in (2, 3)]
         wait_until(
@@ -99,3 +101,36 @@ def test_pods_go_where_their_kubelet_would_take_them(plane: ControlPlane, tmp_pa
     assert (code, "the pods on it do not agree about cpu" in message) == ("NotCertain", True)
     free(plane, "node-3", 4, 4)
     assert [(app_of(each), each["to"]) for each in planned(plane, tmp_path, HOME)["moves"]] == [(APP, "node-3")]
+
+
+def test_a_scheduler_that_matches_topologies_waits_for_one_that_fits(plane: ControlPlane, tmp_path: Path) -> None:
+    """Of NUMA nodes with one free CPU each, none has two; once an exporter says that four are free, the pod is bound."""
+    zones = [a_zone(f"node-{at}", {"cpu": (4, 1), "memory": ("4Gi", "4Gi")}) for at in range(2)]
+    plane.admin.create(a_topology_object("node-4", zones=zones))
+    config = tmp_path / "numa.yaml"
+    config.write_text(json.dumps(a_configuration("numa")))
+    made = a_workload("matched", 2)
+    made["spec"]["template"]["spec"] |= {
+        "schedulerName": "numa",
+        "nodeSelector": {"kubernetes.io/hostname": "node-4"},
+        "affinity": {},
+    }
+    plane.admin.create(made)
+    with Scheduler(tmp_path, plane.kubeconfig, "--leader-elect=false", f"--config={config}") as scheduler:
+        scheduler.wait_for_line("cannot align container")
+        for zone in zones:
+            zone["resources"][0]["available"] = "4"
+        plane.admin.patch(KIND, "node-4", {"zones": zones})
+        (pod,) = wait_for_ready(plane.admin, "matched", 1, timeout=PATIENCE)
+    assert pod["spec"]["nodeName"] == "node-4"
+
+
+def a_configuration(name: str) -> Object:
+    """A KubeSchedulerConfiguration of one profile with NodeResourceTopologyMatch."""
+    profile = {"schedulerName": name, "plugins": {"multiPoint": {"enabled": [{"name": "NodeResourceTopologyMatch"}]}}}
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "profiles": [profile],
+    }
