@@ -173,13 +173,39 @@ def test_with_a_cache_pods_that_came_count_on_every_numa_node(args: dict[str, An
     assert codes(context, plugin, pod) == expected
 
 
-def test_an_object_that_changes_is_read_again() -> None:
-    objects = [a_machine("n"), a_topology_object("n", free(4)), a_guaranteed_pod({"cpu": 5})]
-    context, plugin = the_plugin(*objects)
-    other = a_context(a_machine("n"), a_topology_object("n", free(8)))
-    assert codes(context, plugin, pod_index(context)) == "n:U"
-    context.state.put(KIND, ("", "n"), other.state.cluster.kind(KIND)["", "n"])
-    assert codes(context, plugin, pod_index(context)) == "n:OK"
+@pytest.mark.parametrize("args", [{}, {"cache_resync_period_seconds": 5}])
+def test_an_object_that_comes_changes_or_goes_is_read_again(args: dict[str, Any]) -> None:
+    machines = [a_machine("m"), a_machine("n")]
+    context, plugin = the_plugin(*machines, a_topology_object("n", free(4)), a_guaranteed_pod({"cpu": 5}), **args)
+    pod = pod_index(context)
+
+    def after(name: str, *numa_nodes: Any) -> str:
+        made = (
+            a_context(a_topology_object(name, *numa_nodes)).state.cluster.kind(KIND)["", name] if numa_nodes else None
+        )
+        context.state.put(KIND, ("", name), made)
+        return codes(context, plugin, pod)
+
+    assert codes(context, plugin, pod) == "m:OK n:U"
+    assert after("n", free(8)) == "m:OK n:OK"
+    assert after("m", free(1)) == "m:U n:OK"
+    assert after("n", free(2)) == "m:U n:U"
+    assert scores(context, plugin, pod) == [43, 43]
+    assert after("m") == "m:OK n:U"
+    assert scores(context, plugin, pod) == [0, 43]
+    assert after("n") == "m:OK n:OK"
+
+
+def test_nodes_with_new_pods_are_told_apart() -> None:
+    """Each of many nodes has another pod that came, which the objects do not know of yet."""
+    names = [f"n{at}" for at in range(4)]
+    come = [a_guaranteed_pod({"cpu": at}, name=f"come-{at}") for at in range(1, 5)]
+    topologies = [a_topology_object(name, free(6)) for name in names]
+    objects = [*map(a_machine, names), *topologies, *come, a_guaranteed_pod({"cpu": 3})]
+    context, plugin = the_plugin(*objects, cache_resync_period_seconds=1)
+    for at in range(4):
+        context.state.place(pod_index(context, f"come-{at + 1}"), at)
+    assert codes(context, plugin, pod_index(context)) == "n0:OK n1:OK n2:OK n3:U"
 
 
 def test_what_is_wrong_with_arguments() -> None:

@@ -20,9 +20,10 @@ from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import BASIC_RESOURCES, NodePart
+from restow.cluster.state import ClusterState
 from restow.documents.findings import Issue
 from restow.kube.objects import Int64, NodeResourceTopology
-from restow.scheduling.framework.caches import PerNode
+from restow.scheduling.framework.caches import PerNode, Watched
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import Availability, SchedulerPlugin, SchedulerPluginArgs, invalid
 from restow.scheduling.framework.extension_points import (
@@ -50,6 +51,8 @@ _REASONS: Final = (
     "cannot align sidecar container",
 )
 _OUTCOMES: Final = tuple(Outcome((each,)) for each in _REASONS)
+#: After so many changed objects all are read again.
+_MOST_CHANGES: Final = 100_000
 #: What the scheduler has an amount of for every node.
 _ALWAYS_LISTED: Final = (*BASIC_RESOURCES, "ephemeral-storage")
 
@@ -104,6 +107,56 @@ class _NodeKind:
     listed: frozenset[str]
 
 
+class _NodeKinds:
+    """What the nodes of a state say of themselves; nodes that are alike share one kind.
+
+    Exporters write an object of one node or another all the time, so only what changed is read again.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state, self._nodes = state, state.cluster.nodes
+        self._known: dict[bytes, _NodeKind] = {}
+        #: By node, where there is one.
+        self._objects: dict[int, NodeResourceTopology] = {}
+        self.of: dict[int, _NodeKind] = {}
+        #: The nodes whose objects came, changed or went.
+        self.changes: list[int] = []
+        self._version: int | None = None
+        self.catch_up()
+
+    def catch_up(self) -> bool:
+        """Read what has changed; whether anything has."""
+        version, before = self._state.version(KIND), len(self.changes)
+        if version == self._version:
+            return False
+        self._version, found = version, self._state.cluster.kind(KIND)
+        for node, name in enumerate(self._nodes.names if found or self.of else ()):
+            now = found.get(("", name))
+            if now is not self._objects.get(node):
+                self._read(node, now)
+        return len(self.changes) > before
+
+    def changed_nodes(self, since: int) -> IntArray:
+        """The nodes that changed after the first ``since`` changes."""
+        return np.unique(np.array(self.changes[since:], dtype=np.int64))
+
+    def _read(self, node: int, now: NodeResourceTopology | None) -> None:
+        self.changes.append(node)
+        if now is None:
+            del self._objects[node], self.of[node]
+            return
+        self._objects[node], self.of[node] = now, self._kind(node, now)
+
+    def _kind(self, node: int, found: NodeResourceTopology) -> _NodeKind:
+        lists = self._nodes.lists_allocatable[:, node]
+        said = msgspec.json.encode((found.topology_policies, found.attributes, found.zones))
+        key = said + lists.tobytes()
+        if key not in self._known:
+            names = (name for name, listed in zip(self._nodes.resources, lists.tolist(), strict=True) if listed)
+            self._known[key] = _NodeKind(topology_seen(found), frozenset(_ALWAYS_LISTED).union(names))
+        return self._known[key]
+
+
 class NodeResourceTopologyMatch:
     """Filter and score on NUMA nodes."""
 
@@ -120,31 +173,22 @@ class NodeResourceTopologyMatch:
         self._nodes.follow(NodePart.POSITION | NodePart.AMOUNTS, self._begin)
 
     def _begin(self) -> None:
-        """Read the objects as they are now."""
-        self._version = self._state.version(KIND)
-        found = self._state.cluster.kind(KIND)
-        kinds: dict[bytes, _NodeKind] = {}
-        #: By node, where there is an object; nodes that are alike share one.
-        self._kinds: dict[int, _NodeKind] = {}
-        for node, name in enumerate(self._nodes.names if found else ()):
-            if ("", name) in found:
-                self._kinds[node] = self._kind(kinds, node, found[("", name)])
-        self._refused = PerNode(self._state, len(self._nodes), self._refusals)
-        self._scores = PerNode(self._state, len(self._nodes), self._scored)
+        """Read all objects."""
+        self._kinds = _NodeKinds(self._state)
+        self._keep()
 
-    def _kind(self, kinds: dict[bytes, _NodeKind], node: int, found: NodeResourceTopology) -> _NodeKind:
-        """What the plugin looks at, of a node with this object."""
-        lists = self._nodes.lists_allocatable[:, node]
-        said = msgspec.json.encode((found.topology_policies, found.attributes, found.zones))
-        key = said + lists.tobytes()
-        if key not in kinds:
-            names = (name for name, listed in zip(self._nodes.resources, lists.tolist(), strict=True) if listed)
-            kinds[key] = _NodeKind(topology_seen(found), frozenset(_ALWAYS_LISTED).union(names))
-        return kinds[key]
+    def _keep(self) -> None:
+        """Keep answers from now on: with a cache, until pods come or go too."""
+        watched: Watched = self._state if self._counts_new else self._kinds
+        self._refused = PerNode(watched, len(self._nodes), self._refusals)
+        self._scores = PerNode(watched, len(self._nodes), self._scored)
 
     def _catch_up(self) -> None:
-        if self._version != self._state.version(KIND):
+        """Read what changed since the last time; kinds that no node is of any more are forgotten now and then."""
+        if len(self._kinds.changes) > _MOST_CHANGES:
             self._begin()
+        elif self._kinds.catch_up() and self._counts_new:
+            self._keep()
 
     def applies_to(self, pod: int) -> bool:
         """Pods that ask for CPU, memory or a device."""
@@ -153,7 +197,7 @@ class NodeResourceTopologyMatch:
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods that ask for nothing, and all where no node says anything of its NUMA nodes."""
         self._catch_up()
-        return PROCEED if self._kinds and self.applies_to(pod) else SKIP
+        return PROCEED if self._kinds.of and self.applies_to(pod) else SKIP
 
     def affecting_pods(self, _pod: int) -> IntArray:
         """Who leaves a node frees nothing until an exporter says so."""
@@ -176,7 +220,7 @@ class NodeResourceTopologyMatch:
         resources = int(self._pods.resources[pod])
         if not self._pod(resources).is_guaranteed:
             return MAX_SCORE
-        return find(resources) if self._kinds else 0
+        return find(resources) if self._kinds.of else 0
 
     def _pod(self, resources: int) -> MatchedPod:
         seen = self._seen.get(resources)
@@ -199,15 +243,14 @@ class NodeResourceTopologyMatch:
 
     def _by_kind(self, nodes: IntArray, otherwise: int, of: Callable[[_NodeKind], int]) -> Scores:
         """What is said of nodes; each kind of node is asked about once."""
-        values, known = np.full(len(nodes), otherwise, dtype=np.int16), dict[int, int]()
+        values, known = np.full(len(nodes), otherwise, dtype=np.int16), dict[_NodeKind, int]()
         for at, node in enumerate(nodes.tolist()):
-            kind = self._kinds.get(node)
-            if kind is None:
-                continue
-            kind = self._with_new(node, kind)
-            if id(kind) not in known:
-                known[id(kind)] = of(kind)
-            values[at] = known[id(kind)]
+            kind = self._kinds.of.get(node)
+            if kind is not None:
+                kind = self._with_new(node, kind)
+                if kind not in known:
+                    known[kind] = of(kind)
+                values[at] = known[kind]
         return values
 
     def _with_new(self, node: int, kind: _NodeKind) -> _NodeKind:
