@@ -52,7 +52,8 @@ def a_question(random: Random) -> Object:
     names = [f"n{at}" for at in range(random.randint(1, 5))]
     return {
         "nodes": [a_machine(random, name) for name in names],
-        "topologies": [a_topology(random, name) for name in names if random.random() < 0.9],
+        # Without any, restow says that it does not know.
+        "topologies": [a_topology(random, name) for name in names if name == "n0" or random.random() < 0.9],
         "pods": [a_pod_of(random, f"p{at}") for at in range(3)],
         "args": {"scoringStrategy": a_strategy(random)} if random.random() < 0.9 else {},
     }

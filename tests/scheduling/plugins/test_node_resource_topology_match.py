@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from builders import Object, a_node, a_pod
+from restow.scheduling.framework.extension_points import UnknownError
 from restow.scheduling.plugins.node_resource_topology_match import (
     KIND,
     PLUGIN,
@@ -206,6 +207,13 @@ def test_nodes_with_new_pods_are_told_apart() -> None:
     for at in range(4):
         context.state.place(pod_index(context, f"come-{at + 1}"), at)
     assert codes(context, plugin, pod_index(context)) == "n0:OK n1:OK n2:OK n3:U"
+
+
+def test_without_the_kind_in_the_input_nothing_is_known_of_pods_that_ask_for_something() -> None:
+    context, plugin = the_plugin(a_machine("n"), a_guaranteed_pod({"cpu": 1}), a_pod("idle", cpu="0", memory="0"))
+    assert codes(context, plugin, pod_index(context, "idle")) == "n:OK"
+    with pytest.raises(UnknownError, match="objects of kind NodeResourceTopology are not known here"):
+        plugin.prefilter(pod_index(context))
 
 
 def test_what_is_wrong_with_arguments() -> None:

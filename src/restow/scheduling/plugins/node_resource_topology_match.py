@@ -36,6 +36,7 @@ from restow.scheduling.framework.extension_points import (
     Outcome,
     PreFiltered,
     Scores,
+    UnknownError,
 )
 from restow.scheduling.framework.requeueing import Action, Interest, Resource
 from restow.scheduling.numa.matching import MatchedPod, MatchedTopology, less, pod_seen, refusal, topology_seen
@@ -51,6 +52,7 @@ _REASONS: Final = (
     "cannot align sidecar container",
 )
 _OUTCOMES: Final = tuple(Outcome((each,)) for each in _REASONS)
+_UNKNOWN: Final = f"its scheduler looks at NUMA nodes, and objects of kind {KIND} are not known here"
 #: After so many changed objects all are read again.
 _MOST_CHANGES: Final = 100_000
 #: What the scheduler has an amount of for every node.
@@ -195,9 +197,13 @@ class NodeResourceTopologyMatch:
         return self._pod(int(self._pods.resources[pod])).concerns
 
     def prefilter(self, pod: int) -> PreFiltered:
-        """Skip pods that ask for nothing, and all where no node says anything of its NUMA nodes."""
+        """Skip pods that ask for nothing, and all where no node has an object; UnknownError where that is not known."""
+        if not self.applies_to(pod):
+            return SKIP
+        if not self._state.cluster.has_list(KIND):
+            raise UnknownError(_UNKNOWN).of(NAME)
         self._catch_up()
-        return PROCEED if self._kinds.of and self.applies_to(pod) else SKIP
+        return PROCEED if self._kinds.of else SKIP
 
     def affecting_pods(self, _pod: int) -> IntArray:
         """Who leaves a node frees nothing until an exporter says so."""
