@@ -18,22 +18,26 @@ from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement, SteeringMode
 from restow.proving.planning import policy_as_asked
 from restow.proving.search import prove_cycle
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 TAINTS = a_policy("RemovePodsViolatingNodeTaints", {})
 
 
 def a_setting(
-    policy: Object, *objects: Object, placement: Placement = "prove", steering: SteeringMode = "none"
+    policy: Object,
+    *objects: Object,
+    placement: Placement = "prove",
+    steering: SteeringMode = "none",
+    profile: SchedulerProfile = DEFAULT_PROFILE,
 ) -> Setting:
     """The plan of a policy on some objects."""
     cluster, rules, now = a_cluster(*objects), read_policy(policy), parse_time(NOW)
     if placement == "prove":
-        cycle = prove_cycle(cluster, rules, strategies(), now, steering=steering)
+        cycle = prove_cycle(cluster, rules, strategies(), now, (profile,), steering=steering)
     else:
         cycle = run_cycle(cluster, rules, strategies(), now)
     asked = policy_as_asked(rules, placement)
-    return Setting(cycle, cluster, asked, strategies(), now, placement, steering, (DEFAULT_PROFILE,))
+    return Setting(cycle, cluster, asked, strategies(), now, placement, steering, (profile,))
 
 
 def explained(
@@ -42,9 +46,10 @@ def explained(
     pod: str = "p",
     placement: Placement = "prove",
     steering: SteeringMode = "none",
+    profile: SchedulerProfile = DEFAULT_PROFILE,
 ) -> PodExplanation:
     """The explanation of a pod in the default namespace, with ``TOLD`` beside the objects; the cycle stays as it was."""
-    setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering)
+    setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering, profile=profile)
     pods = setting.cluster.pods
     where = setting.cycle.state.node.copy()
     explanation = explain_pod(setting, pods.names.index(pod))

@@ -18,8 +18,9 @@ from restow.explaining.what_if import Setting
 from restow.kube.timestamps import parse_time
 from restow.proving.planning import make_plan, policy_as_asked
 from restow.proving.search import prove_cycle
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.sources.documents import load_cluster
+from scheduling.numa.numa_nodes import a_topology_object
 
 N1 = a_node("n1", taints=["old:NoSchedule"])
 LOW = a_policy("LowNodeUtilization", {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}})
@@ -265,6 +266,24 @@ def test_nodes_that_do_not_fit_are_grouped_by_plugin_and_reasons():
     ]
     assert rejected[0].reasons == ("Insufficient cpu",)
     assert rejected[0].details == {"n2": "needs 1 CPU, 1m free", "n3": "needs 1 CPU, 2m free"}
+
+
+def test_nodes_whose_numa_nodes_have_too_little_say_how_much():
+    """By the rules of NodeResourceTopologyMatch, for a scheduler that runs it."""
+    amounts = {"cpu": "3", "memory": "1Gi"}
+    container = {"name": "c", "image": "i", "resources": {"requests": amounts, "limits": amounts}}
+    free = {"cpu": (4, 2), "memory": ("8Gi", "8Gi")}
+    points = dict(DEFAULT_PROFILE.plugins)
+    points["filter"] = (*points["filter"], "NodeResourceTopologyMatch")
+    found = explained(
+        TAINTS,
+        *(N1, a_node("n2"), a_topology_object("n2", free, free), pod(containers=[container])),
+        profile=SchedulerProfile(plugins=points),
+    )
+    [rejected] = [each for each in found.places.rejected if each.nodes == ("n2",)]
+    assert (rejected.plugin, rejected.reasons) == ("NodeResourceTopologyMatch", ("cannot align container",))
+    text = "it wants 3 CPUs and 1Gi memory of one NUMA node; node-0 has 2 CPUs; node-1 has 2 CPUs"
+    assert rejected.details == {"n2": text}
 
 
 def test_nodes_that_could_win_and_satisfy_the_strategy_are_named():

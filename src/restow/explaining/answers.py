@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from restow.cluster.nodes import BASIC_RESOURCES, PODS
 from restow.cluster.pods import PENDING
@@ -56,6 +57,7 @@ from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.numa.alignment import Alignment
 from restow.scheduling.plugins import (
     dynamic_resources,
+    node_resource_topology_match,
     node_resources_fit,
     taint_toleration,
     volume_binding,
@@ -238,8 +240,6 @@ class _Details:
         self._pod = pod
         self._answer = answer
         self._shortfall = Shortfall(state, pod, answer)
-        #: The claims of devices, and the row of the next pod; None until they matter.
-        self._claimed: tuple[Claims, int] | None = None
         self._claims = mounted_claims(state.cluster, pod)
 
     def of(self, nodes: list[int]) -> dict[str, str]:
@@ -253,16 +253,21 @@ class _Details:
         if rejection.plugin == taint_toleration.NAME:
             return ", ".join(map(taint_text, untolerated(self._cluster, self._pod, node)))
         if rejection.plugin == dynamic_resources.NAME:
-            return self._lacking_devices(node)
+            return self._devices.lacking(self._following, node)
+        if rejection.plugin == node_resource_topology_match.NAME:
+            return node_resource_topology_match.shortage_on(self._state, self._following, node)
         if rejection.plugin in {volume_binding.NAME, volume_zone.NAME}:
             return self._far_away(node)
         return ""
 
-    def _lacking_devices(self, node: int) -> str:
-        if self._claimed is None:
-            self._claimed = Claims(Context.of(self._state)), Replacements(self._state, self._now).like(self._pod)
-        claims, following = self._claimed
-        return claims.lacking(following, node)
+    @cached_property
+    def _following(self) -> int:
+        """The row of the next pod."""
+        return Replacements(self._state, self._now).like(self._pod)
+
+    @cached_property
+    def _devices(self) -> Claims:
+        return Claims(Context.of(self._state))
 
     def _far_away(self, node: int) -> str:
         zone = self._nodes.zone(node)

@@ -19,6 +19,7 @@ from restow.scheduling.plugins.node_resource_topology_match import (
     TopologyCache,
     ZoneScoringStrategy,
     check,
+    shortage_on,
 )
 from restow.scheduling.plugins.resource_scoring import ResourceSpec
 from scheduling.numa.numa_nodes import a_topology_object
@@ -214,6 +215,39 @@ def test_without_the_kind_in_the_input_nothing_is_known_of_pods_that_ask_for_som
     assert codes(context, plugin, pod_index(context, "idle")) == "n:OK"
     with pytest.raises(UnknownError, match="objects of kind NodeResourceTopology are not known here"):
         plugin.prefilter(pod_index(context))
+
+
+@pytest.mark.parametrize(
+    ("pod", "scope", "expected"),
+    [
+        (
+            a_guaranteed_pod({"cpu": 3, "memory": "9Gi"}),
+            "container",
+            "it wants 3 CPUs and 9Gi memory of one NUMA node; node-0 has 8Gi memory; node-1 has 2500m CPU and 8Gi memory",
+        ),
+        (
+            a_guaranteed_pod({"cpu": 4}, {"cpu": 1}),
+            "pod",
+            "it wants 5 CPUs and 2Gi memory of one NUMA node; node-0 has 4 CPUs; node-1 has 2500m CPU",
+        ),
+        (
+            a_guaranteed_pod({"cpu": 4}, {"cpu": "2600m"}),
+            "container",
+            "it wants 2600m CPU and 1Gi memory of one NUMA node; node-0 has 0 CPUs; node-1 has 2500m CPU",
+        ),
+        (a_guaranteed_pod({"cpu": 1, "gpus": 1}), "container", "the node has no example.com/gpu"),
+        (a_guaranteed_pod({"cpu": 1}), "container", ""),
+    ],
+    ids=["both", "together", "in-turn", "absent", "placed"],
+)
+def test_what_a_refused_pod_lacks_is_said_in_words(pod: Object, scope: str, expected: str) -> None:
+    context = a_context(a_machine("n"), a_topology_object("n", free(4), free("2500m"), scope=scope), pod)
+    assert shortage_on(context.state, pod_index(context), 0) == expected
+
+
+def test_a_node_without_an_object_lacks_nothing() -> None:
+    context = a_context(a_machine("n"), a_guaranteed_pod({"cpu": 1}))
+    assert shortage_on(context.state, pod_index(context), 0) == ""
 
 
 def test_what_is_wrong_with_arguments() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from restow.cluster.pod_parts import Requests, decode_requests
 from restow.cluster.pod_values import ContainerResources
@@ -129,48 +129,64 @@ def less(topology: MatchedTopology, pods: Iterable[MatchedPod]) -> MatchedTopolo
 
 
 def _taken(available: Amounts, asks: Amounts) -> Amounts:
-    return {name: max(amount - asks.get(name, 0), 0) for name, amount in available.items()}
+    return {name: max(has - asks.get(name, 0), 0) for name, has in available.items()}
 
 
 def refusal(topology: MatchedTopology, listed: Collection[str], pod: MatchedPod) -> str:
     """The plugin's reason against a node that lists these resources; empty if it has none."""
+    found = unplaced(topology, listed, pod)
+    return "" if found is None else found.reason
+
+
+class Unplaced(NamedTuple):
+    """The first part of a pod that finds no NUMA node, and what these have when its turn comes."""
+
+    reason: str
+    asks: Amounts
+    zones: Sequence[Zone]
+
+
+def unplaced(topology: MatchedTopology, listed: Collection[str], pod: MatchedPod) -> Unplaced | None:
+    """The part that makes the plugin refuse a node that lists these resources; None if it does not."""
+    zones = topology.zones
     if not pod.concerns or topology.settings.policy is not TopologyPolicy.SINGLE:
-        return ""
+        return None
     if topology.settings.scope is TopologyScope.POD:
-        return "" if _place(topology.zones, listed, pod, pod.effective) is not None else "cannot align pod"
+        placed = _place(zones, listed, pod, pod.effective) is not None
+        return None if placed else Unplaced("cannot align pod", pod.effective, zones)
     for requests, is_sidecar in pod.init:
-        if _place(topology.zones, listed, pod, requests) is None:
-            return f"cannot align {'sidecar' if is_sidecar else 'init'} container"
-    return "" if _all_placed(topology.zones, listed, pod) else "cannot align container"
+        if _place(zones, listed, pod, requests) is None:
+            return Unplaced(f"cannot align {'sidecar' if is_sidecar else 'init'} container", requests, zones)
+    return _unplaced_in_turn(zones, listed, pod)
 
 
-def _all_placed(zones: Sequence[Zone], listed: Collection[str], pod: MatchedPod) -> bool:
-    """Whether each regular container finds a NUMA node, when those before it have theirs."""
+def _unplaced_in_turn(zones: Sequence[Zone], listed: Collection[str], pod: MatchedPod) -> Unplaced | None:
+    """The first regular container that finds no NUMA node, when those before it have theirs."""
     left = list(zones)
     for requests in pod.regular:
         number = _place(left, listed, pod, requests)
         if number is None:
-            return False
-        asks = {name: amount for name, amount in requests.items() if is_counted(pod, name)}
+            return Unplaced("cannot align container", requests, left)
+        asks = {name: asked for name, asked in requests.items() if is_counted(pod, name)}
         left = [
             Zone(each.number, without(each.available, asks), each.costs) if each.number == number else each
             for each in left
         ]
-    return True
+    return None
 
 
 def _place(zones: Sequence[Zone], listed: Collection[str], pod: MatchedPod, requests: Amounts) -> int | None:
     """The number of the first NUMA node that has enough of everything; 0 where nothing asks for one, None if none has."""
     possible: set[int] | None = None
-    for name, amount in requests.items():
-        if amount == 0:
+    for name, asked in requests.items():
+        if asked == 0:
             continue
         if name not in listed:
             return None
         having = [each for each in zones if name in each.available]
         if not having and _is_of_the_host(name):
             continue
-        enough = {each.number for each in having if suits(pod, name, amount, each.available[name])}
+        enough = {each.number for each in having if suits(pod, name, asked, each.available[name])}
         possible = enough if possible is None else possible & enough
     return 0 if possible is None else min(possible, default=None)
 

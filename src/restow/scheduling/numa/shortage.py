@@ -1,12 +1,13 @@
-"""Why no choice of NUMA nodes has what a pod asks for, in words."""
+"""Why no choice of NUMA nodes has what a pod asks for, in words: for a kubelet, and for NodeResourceTopologyMatch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from restow.kube.quantity import amount
+from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, amount
 from restow.scheduling.numa.admission import choices, least_numa_nodes, numa_node_sets
 from restow.scheduling.numa.amounts import Amounts
+from restow.scheduling.numa.matching import MatchedPod, MatchedTopology, Zone, is_counted, unplaced
 from restow.scheduling.numa.needs import CPU, Part
 from restow.scheduling.numa.topology import NumaTopology, TopologyPolicy
 
@@ -45,3 +46,32 @@ def _amount(name: str, value: int) -> str:
     if name == CPU:
         return f"{value:,} CPU{'s' * (value != 1)}"
     return f"{amount(name, value)} {name}"
+
+
+def shortage_seen(topology: MatchedTopology, listed: Collection[str], pod: MatchedPod) -> str:
+    """A clause for people about what a pod lacks that NodeResourceTopologyMatch refuses; empty if it does not."""
+    found = unplaced(topology, listed, pod)
+    if found is None:
+        return ""
+    missing = next((name for name, asked in found.asks.items() if asked and name not in listed), None)
+    if missing is not None:
+        return f"the node has no {missing}"
+    asks = {name: asked for name, asked in found.asks.items() if asked and is_counted(pod, name)}
+    return "; ".join([f"it wants {_exactly(asks)} of one NUMA node", *(_has(each, asks) for each in found.zones)])
+
+
+def _has(zone: Zone, asks: Amounts) -> str:
+    """What a NUMA node has of a resource that it has too little of."""
+    has = {name: zone.available.get(name, 0) for name in asks}
+    short = {name: available for name, available in has.items() if available < asks[name]}
+    return f"node-{zone.number} has {_exactly(short) if short else 'enough'}"
+
+
+def _exactly(billionths: Amounts) -> str:
+    """Amounts that may be parts of a CPU."""
+    return " and ".join(
+        f"{amount(CPU, nano // NANO_PER_MILLI)} CPU"
+        if name == CPU and nano % NANO_PER_UNIT
+        else _amount(name, nano // NANO_PER_UNIT)
+        for name, nano in sorted(billionths.items())
+    )

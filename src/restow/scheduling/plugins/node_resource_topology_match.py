@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import BASIC_RESOURCES, NodePart
+from restow.cluster.nodes import BASIC_RESOURCES, NodePart, Nodes
 from restow.cluster.state import ClusterState
 from restow.documents.findings import Issue
 from restow.kube.objects import Int64, NodeResourceTopology
@@ -40,6 +40,7 @@ from restow.scheduling.framework.extension_points import (
 )
 from restow.scheduling.framework.requeueing import Action, Interest, Resource
 from restow.scheduling.numa.matching import MatchedPod, MatchedTopology, less, pod_seen, refusal, topology_seen
+from restow.scheduling.numa.shortage import shortage_seen
 from restow.scheduling.numa.zone_scores import ZoneScoring, score
 from restow.scheduling.plugins.resource_scoring import DEFAULT_RESOURCES, ResourceSpec
 
@@ -150,12 +151,10 @@ class _NodeKinds:
         self._objects[node], self.of[node] = now, self._kind(node, now)
 
     def _kind(self, node: int, found: NodeResourceTopology) -> _NodeKind:
-        lists = self._nodes.lists_allocatable[:, node]
         said = msgspec.json.encode((found.topology_policies, found.attributes, found.zones))
-        key = said + lists.tobytes()
+        key = said + self._nodes.lists_allocatable[:, node].tobytes()
         if key not in self._known:
-            names = (name for name, listed in zip(self._nodes.resources, lists.tolist(), strict=True) if listed)
-            self._known[key] = _NodeKind(topology_seen(found), frozenset(_ALWAYS_LISTED).union(names))
+            self._known[key] = _NodeKind(topology_seen(found), _listed_on(self._nodes, node))
         return self._known[key]
 
 
@@ -269,6 +268,22 @@ class NodeResourceTopologyMatch:
             return kind
         seen = (self._pod(int(self._pods.resources[each])) for each in came)
         return _NodeKind(less(kind.topology, seen), kind.listed)
+
+
+def _listed_on(nodes: Nodes, node: int) -> frozenset[str]:
+    """The resources that a node has at all."""
+    listed = zip(nodes.resources, nodes.lists_allocatable[:, node].tolist(), strict=True)
+    return frozenset(_ALWAYS_LISTED).union(name for name, is_listed in listed if is_listed)
+
+
+def shortage_on(state: ClusterState, pod: int, node: int) -> str:
+    """What a pod lacks on a node that the plugin refuses, a clause for people; by the object, whatever a cache adds."""
+    pods, nodes = state.cluster.pods, state.cluster.nodes
+    found = state.cluster.kind(KIND).get(("", nodes.names[node]))
+    if found is None:
+        return ""
+    seen = pod_seen(pods.tables.resources[int(pods.resources[pod])])
+    return shortage_seen(topology_seen(found), _listed_on(nodes, node), seen)
 
 
 def _with_defaults(args: NodeResourceTopologyMatchArgs) -> NodeResourceTopologyMatchArgs:
