@@ -5,8 +5,9 @@ an assignment is a whole number, and problems where it could be too large are no
 lowered by a quarter and rounded up: it is wrong only if the solver was wrong by a quarter of the greatest common divisor,
 and no two costs differ by less than that. The assignment is checked and its cost computed from nothing, as those of any search.
 
-The solver does not simplify the program first: its presolve has been wrong in releases from 1.4 to 1.15. It then says that
-nothing solves the program, or nothing but the start, and no check can tell. Rounds without it are cheaper, so there are more.
+The solver does not simplify the program first. Its presolve has been wrong in releases from 1.4 to 1.15: it says that nothing
+solves a program, or nothing but the start, and no check of the answer finds that out. Rounds without it are cheaper, so there
+are more of them.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from restow.scheduling.numa.amounts import Amounts
 _POLICY: Final = "topologyManagerPolicy"
 _SCOPE: Final = "topologyManagerScope"
 _MOST: Final = "topologyManagerMaxNUMANodes"
+#: The type of zones that are NUMA nodes.
 NUMA_NODE: Final = "Node"
 _NUMBER: Final = re.compile(r"\d+$", re.ASCII)
 #: The topology manager takes no more unless it is told to.
