@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from restow.cluster.pod_parts import Requests, decode_requests
@@ -19,7 +19,7 @@ from restow.kube.objects import NodeResourceTopology, TopologyZone
 from restow.kube.quantity import parse_quantity
 from restow.kube.requests import QOS_CLASSES, parse_resources
 from restow.scheduling.numa.amounts import Amounts, added, without
-from restow.scheduling.numa.needs import CPU, is_memory
+from restow.scheduling.numa.needs import CPU, GUARANTEED, is_memory
 from restow.scheduling.numa.topology import (
     NUMA_NODE,
     ManagerSettings,
@@ -32,7 +32,6 @@ _NAME: Final = re.compile(r"node-\+?(\d{1,4})", re.ASCII)
 #: The kubelet's sets of NUMA nodes have so many bits.
 _MOST: Final = 64
 _BEST_EFFORT: Final = QOS_CLASSES.index("BestEffort")
-_GUARANTEED: Final = QOS_CLASSES.index("Guaranteed")
 #: What need not belong to a NUMA node, besides devices.
 _OF_THE_HOST: Final = ("ephemeral-storage", "storage")
 _NATIVE: Final = "kubernetes.io/"
@@ -104,16 +103,14 @@ def pod_seen(resources: ContainerResources) -> MatchedPod:
     parts = decode_requests(resources.key)
     init = tuple((_amounts(each), sidecar) for each, sidecar in parts.init)
     regular = tuple(map(_amounts, parts.regular))
-    devices = any(
-        "/" in name and _NATIVE not in name for each in (*regular, *(some for some, _ in init)) for name in each
-    )
+    devices = any(_is_device(name) for each in (*regular, *(some for some, _ in init)) for name in each)
     effective: Amounts = {}
     for each in regular:
         effective = added(effective, each)
     highest = {name: max(each.get(name, 0) for each, _ in init) for each, _ in init for name in each}
     effective = {name: max(effective.get(name, 0), highest.get(name, 0)) for name in effective.keys() | highest.keys()}
     effective = added(effective, _amounts(parts.overhead))
-    return MatchedPod(resources.qos == _GUARANTEED, resources.qos != _BEST_EFFORT or devices, init, regular, effective)
+    return MatchedPod(resources.qos == GUARANTEED, resources.qos != _BEST_EFFORT or devices, init, regular, effective)
 
 
 def _amounts(requests: Requests) -> Amounts:
@@ -121,10 +118,10 @@ def _amounts(requests: Requests) -> Amounts:
 
 
 def less(topology: MatchedTopology, pods: Iterable[MatchedPod]) -> MatchedTopology:
-    """A topology of which pods have taken what they ask for on every NUMA node, since nobody knows which one it will be."""
+    """A topology of which pods have taken what they ask for on every NUMA node: which one it will be is unknown."""
     zones = topology.zones
     for pod in pods:
-        zones = tuple(Zone(each.number, _taken(each.available, pod.effective), each.costs) for each in zones)
+        zones = tuple(replace(each, available=_taken(each.available, pod.effective)) for each in zones)
     return MatchedTopology(topology.settings, zones)
 
 
@@ -169,8 +166,7 @@ def _unplaced_in_turn(zones: Sequence[Zone], listed: Collection[str], pod: Match
             return Unplaced("cannot align container", requests, left)
         asks = {name: asked for name, asked in requests.items() if is_counted(pod, name)}
         left = [
-            Zone(each.number, without(each.available, asks), each.costs) if each.number == number else each
-            for each in left
+            replace(each, available=without(each.available, asks)) if each.number == number else each for each in left
         ]
     return None
 
@@ -202,4 +198,9 @@ def is_counted(pod: MatchedPod, name: str) -> bool:
 
 
 def _is_of_the_host(name: str) -> bool:
-    return name in _OF_THE_HOST or ("/" in name and _NATIVE not in name)
+    return name in _OF_THE_HOST or _is_device(name)
+
+
+def _is_device(name: str) -> bool:
+    """Whether a resource is none of Kubernetes' own. Source: IsNativeResource, Kubernetes 1.33."""
+    return "/" in name and _NATIVE not in name

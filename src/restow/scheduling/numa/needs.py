@@ -19,7 +19,8 @@ from restow.scheduling.numa.amounts import Amounts, added
 from restow.scheduling.numa.topology import TopologyScope
 
 CPU: Final = "cpu"
-_GUARANTEED: Final = QOS_CLASSES.index("Guaranteed")
+#: The QoS class, by number, whose pods may have CPUs of their own.
+GUARANTEED: Final = QOS_CLASSES.index("Guaranteed")
 _HUGE_PAGES: Final = "hugepages-"
 
 
@@ -41,7 +42,7 @@ def is_memory(resource: str) -> bool:
 def parts_of(resources: ContainerResources, scope: TopologyScope, aligned: frozenset[str]) -> tuple[Part, ...]:
     """The parts of a pod that ask for something of these resources, in the order in which they get it."""
     requests = decode_requests(resources.key)
-    seen = _Seen(aligned, guaranteed=resources.qos == _GUARANTEED and not requests.pod_level)
+    seen = _Seen(aligned, guaranteed=resources.qos == GUARANTEED and not requests.pod_level)
     init = [(seen.of(each), sidecar) for each, sidecar in requests.init]
     regular = [seen.of(each) for each in requests.regular]
     if scope is TopologyScope.CONTAINER:

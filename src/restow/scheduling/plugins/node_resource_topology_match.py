@@ -3,7 +3,7 @@
 What NUMA nodes have is taken from the NodeResourceTopologies of the input (``numa.matching``, ``numa.zone_scores``). Each
 distinct topology is asked once for each distinct set of containers. Without a cache the plugin believes the objects as they
 are, and so does restow; with one (``cacheResyncPeriodSeconds``) pods that came since count on every NUMA node of theirs,
-until an exporter has written anew. Nodes that are left out meanwhile, because a pod is being bound
+until an exporter has written again. Nodes that are left out meanwhile, because a pod is being bound
 (``discardReservedNodes``) or a foreign one came, are not modelled: both last for moments. Source: NodeResourceTopologyMatch
 of kubernetes-sigs/scheduler-plugins v0.33.
 """
