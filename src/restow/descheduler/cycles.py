@@ -99,7 +99,7 @@ class Cycles:
     _usage: Mapping[UsageQuery, QueryResult] = field(init=False, default_factory=dict)
     #: How moves have changed usage since.
     _usage_changes: UsageChanges = field(init=False)
-    #: What plans of this cycle leave to the next one.
+    #: What plans leave to the next ones.
     _cache: CycleCache = field(init=False)
     #: How replacements are steered in this cycle.
     _choice: Choice = field(init=False, default=UNSTEERED)

@@ -1,8 +1,9 @@
 """A state that follows a live cluster, for decisions that are made one after the other.
 
-A snapshot and all that is kept of it cost as much as the cluster is large. Between two plans of a cycle little happens, so
-the state of the first one is brought up to date: watches note what may have changed, and only that is compared with the
-store. Nothing changes while a decision is made.
+A snapshot and all that is kept of it cost as much as the cluster is large. Between two plans little happens, so the state
+of the first one is brought up to date: watches note what may have changed, and only that is compared with the store.
+Nothing changes while a decision is made. What is gone leaves traces in the tables of the state, so it ends once a quarter
+of the cluster has changed.
 
 Pods, nodes, budgets and controllers are followed. What else changes, the scheduler's rules may have been worked out from,
 and what only a snapshot finds out is left to it: then the state ends, and the next one is made of a snapshot.
@@ -38,8 +39,13 @@ _FOLLOWED: Final = frozenset(
         "ControllerRevision",
     )
 )
-#: The most objects that are followed one by one; of more, a snapshot is made in less time.
+#: The most objects that are looked at again at a time; of more, a snapshot is made in less time. Nodes are not counted:
+#: in the minutes from one cycle to the next all of them report that nothing has changed.
 _MOST: Final = 10_000
+#: The most objects of a kind other than Pod that are changed at a time.
+_MOST_CHANGED: Final = 1_000
+#: The most pods that a state follows before it ends, as a share of its pods.
+_SHARE: Final = 0.25
 #: What has no meaning outside of a plan.
 _PLANNED: Final = frozenset(("rank", "replaces", "replaced_by"))
 
@@ -55,6 +61,13 @@ class TrailingState:
         self._rows = PodRowBuilder(self.state)
         self._objects = FollowedObjects(self.state, store)
         self._touched: defaultdict[str, set[Key]] = defaultdict(set)
+        #: How many more pods it follows, however few there are at a time.
+        self._left = max(_MOST, int(_SHARE * len(cluster.pods)))
+
+    @property
+    def is_far_behind(self) -> bool:
+        """Whether so much may have changed that it cannot catch up."""
+        return sum(len(keys) for kind, keys in self._touched.items() if kind != "Node") > _MOST
 
     def touch(self, kind: str, keys: Iterable[Key]) -> None:
         """Note that objects of a kind may have changed."""
@@ -69,19 +82,22 @@ class TrailingState:
 
         ``missing`` are the kinds that are not known.
         """
+        is_lost = self.is_far_behind
         touched, self._touched = self._touched, defaultdict(set)
         pods = touched.pop("Pod", set())
+        self._left -= len(pods)
+        if is_lost or self._left < 0:
+            return False
         if missing != self._missing or store.left_out != self._left_out:
             return False
         # Of kinds that are not known the state has nothing, and what was measured is more than the latest figures.
         if not touched.keys().isdisjoint((*missing, *METRICS)):
             return False
-        if sum(map(len, (pods, *touched.values()))) > _MOST:
-            return False
         for kind, keys in sorted(touched.items()):
-            for change in self._objects.changes(store, kind, keys):
-                if kind not in _FOLLOWED:
-                    return False
+            changes = list(self._objects.changes(store, kind, keys))
+            if len(changes) > (_MOST_CHANGED if kind in _FOLLOWED else 0):
+                return False
+            for change in changes:
                 self._objects.apply(change)
         if not all(self._follow(store, key) for key in sorted(pods)):
             return False

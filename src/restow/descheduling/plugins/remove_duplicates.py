@@ -9,7 +9,7 @@ counted. Source: Descheduler 0.36, pkg/framework/plugins/removeduplicates.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
-from restow.cluster.pod_columns import PodColumn
+from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_fit import OpenNodes
@@ -176,15 +176,12 @@ def _has_as_many(view: View, replicas: IntArray, pod: int, source: int, nodes: I
 
 def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
     """Pods with owners, none of an excluded kind, that decide about pods that are due, in order of nodes and pods."""
-    excluded, families = set(args.exclude_owner_kinds), view.once(_Families)
+    families = view.once(_Families)
     running, of_pod = view.running_pods(args.namespaces, None), families.of_pod.values
+    running = running & families.owned(frozenset(args.exclude_owner_kinds)).values
     if view.is_partial:
         running &= np.isin(of_pod, families.related(of_pod[view.due(np.flatnonzero(running))].tolist()))
     chosen = view.pods.where(running)
-    owned, of_owned = np.unique(view.pods.owners[chosen], return_inverse=True)
-    named = map(view.pods.tables.owners.__getitem__, owned.tolist())
-    counts = [bool(owners) and excluded.isdisjoint([each.kind for each in owners]) for owners in named]
-    chosen = chosen[np.array(counts, dtype=bool)[of_owned]]
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
     return Replicas(chosen, of_pod[chosen], families.owners, np.array(families.signatures, dtype=np.int64))
 
@@ -201,8 +198,15 @@ class _Families:
         self.signatures: list[int] = []
         self._of_owner: defaultdict[OwnerKey, list[int]] = defaultdict(list)
         self._of_signature: defaultdict[int, list[int]] = defaultdict(list)
+        self._owned: dict[frozenset[str], PodColumn[np.bool_]] = {}
         #: The family of each pod.
         self.of_pod = PodColumn(pods, self._find)
+
+    def owned(self, excluded: frozenset[str]) -> PodColumn[np.bool_]:
+        """Whether each pod has owners, none of an excluded kind."""
+        if excluded not in self._owned:
+            self._owned[excluded] = by_value(self._pods, "owners", "owners", partial(_are_owned, excluded))
+        return self._owned[excluded]
 
     def related(self, families: Iterable[int]) -> list[int]:
         """The families that decide about some: of the same owners, and those whose pods may be first on a node instead."""
@@ -226,6 +230,10 @@ class _Families:
             for owner in named:
                 self._of_owner[owner].append(known)
         return known
+
+
+def _are_owned(excluded: frozenset[str], many: Iterable[Sequence[OwnerReference]]) -> list[bool]:
+    return [bool(owners) and excluded.isdisjoint([each.kind for each in owners]) for owners in many]
 
 
 @lru_cache(maxsize=_FAMILIES)
