@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from builders.cluster_objects import known_kind
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.cycle import Cycle, run_cycle
@@ -35,7 +36,7 @@ def a_cluster(*objects: Object) -> ClusterSnapshot:
     """The cluster that a dump of these objects would give."""
     store = ClusterStore()
     for each in objects:
-        kind = each["kind"]
+        kind = known_kind(each)
         store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
     return store.snapshot()
 

@@ -26,6 +26,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "CronJob": ("/apis/batch/v1", "cronjobs", True),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
     "PodGroup": ("/apis/scheduling.k8s.io/v1alpha2", "podgroups", True),
+    "PodGroup.scheduling.x-k8s.io": ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups", True),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "StorageClass": ("/apis/storage.k8s.io/v1", "storageclasses", False),
     "CSINode": ("/apis/storage.k8s.io/v1", "csinodes", False),

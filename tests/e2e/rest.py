@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from builders import Object
+from builders.cluster_objects import known_kind
 from e2e.kinds import collection, path_of
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class Rest:
     def create(self, thing: Object) -> Object:
         """The object as it is stored."""
         namespace = thing["metadata"].get("namespace", "default")
-        created: Object = self.call("POST", collection(thing["kind"], namespace), thing)
+        created: Object = self.call("POST", collection(known_kind(thing), namespace), thing)
         return created
 
     def create_all(self, things: list[Object]) -> list[Object]:

@@ -9,8 +9,9 @@ import pytest
 
 from restow.client.resources import RESOURCES
 from restow.live.reading import METRICS, OPTIONAL, READ
+from restow.scheduling.framework.coscheduled_groups import KIND as COSCHEDULED_GROUPS
 from restow.scheduling.loop.missing_data import KINDS
-from restow.sources.kubectl import DUMP, DUMPED, MIGRATIONS, USAGE, printing
+from restow.sources.kubectl import COSCHEDULED, DUMP, DUMPED, MIGRATIONS, USAGE, printing
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [
@@ -46,7 +47,7 @@ def path_of(kind: str) -> str:
 
 
 def test_a_dump_holds_what_a_live_cluster_is_read_for() -> None:
-    assert set(DUMPED) == set(READ)
+    assert set(DUMPED) == set(READ) - {COSCHEDULED_GROUPS}
     assert set(KINDS) <= set(DUMPED)
 
 
@@ -57,6 +58,11 @@ def test_a_list_is_asked_for_where_the_api_server_has_it(kind: str) -> None:
     assert asked == f"kubectl get --raw {path_of(kind)}{quiet} > x.json" or re.fullmatch(
         r"kubectl get -A -o json [a-z]+(\.scheduling\.k8s\.io)?( 2>/dev/null)? > x\.json", asked
     )
+
+
+def test_groups_of_coscheduling_are_asked_for_apart() -> None:
+    """Few clusters have them."""
+    assert f"kubectl get --raw {path_of(COSCHEDULED_GROUPS)} > groups.json" == COSCHEDULED
 
 
 def test_usage_is_asked_for_where_the_api_server_has_it() -> None:
@@ -84,6 +90,10 @@ def test_no_text_has_a_command_of_its_own(path: Path) -> None:
     if path.name == "kubectl.py":
         return
     rest = (
-        one_line(written(path.read_text(encoding="utf-8"))).replace(DUMP, "").replace(USAGE, "").replace(MIGRATIONS, "")
+        one_line(written(path.read_text(encoding="utf-8")))
+        .replace(DUMP, "")
+        .replace(USAGE, "")
+        .replace(MIGRATIONS, "")
+        .replace(COSCHEDULED, "")
     )
     assert not OWN_DUMP.search(rest)

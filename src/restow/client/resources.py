@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from msgspec import Raw, Struct, structs
 
-from restow.kube.objects import API_VERSIONS, KINDS, ConfigMap
+from restow.kube.objects import API_VERSIONS, KINDS, ConfigMap, written_kind
 
 
 class ApiResource(Struct, frozen=True):
@@ -55,7 +55,13 @@ class ApiResource(Struct, frozen=True):
 def _row(kind: str, plural: str, *, namespaced: bool, older: str = "") -> tuple[str, ApiResource]:
     group, _, version = API_VERSIONS[kind].rpartition("/")
     return kind, ApiResource(
-        kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=KINDS[kind], older=older
+        kind=written_kind(kind),
+        group=group,
+        version=version,
+        plural=plural,
+        namespaced=namespaced,
+        type=KINDS[kind],
+        older=older,
     )
 
 
@@ -68,6 +74,7 @@ RESOURCES: Mapping[str, ApiResource] = dict(
         _row("PriorityClass", "priorityclasses", namespaced=False),
         # v1alpha2 is that of Kubernetes 1.36.
         _row("PodGroup", "podgroups", namespaced=True, older="v1alpha2"),
+        _row("PodGroup.scheduling.x-k8s.io", "podgroups", namespaced=True),
         _row("PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
         _row("ResourceQuota", "resourcequotas", namespaced=True),
         _row("ReplicaSet", "replicasets", namespaced=True),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -194,6 +194,8 @@ class PodStates:
     ephemeral_containers: tuple[ContainerStatus, ...]
 
 
+#: The label that names the PodGroup of the plugin Coscheduling.
+POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 #: Values by the annotation or the field of ``spec`` that they stand in.
 GroupMarks = tuple[tuple[str, str], ...]
 

@@ -23,7 +23,14 @@ STORED = ("UsageSeries", "VirtualMachineInstanceMigration")
 #: Kinds that no rule reads; the owner above a Job is named by its own owner reference.
 _UNREAD = ("CronJob",)
 #: Kinds that not every API server serves: one that does not has no objects of it.
-OPTIONAL = ("VerticalPodAutoscaler", "NodeResourceTopology", "DeviceTaintRule", "PodGroup", *DEVICE_KINDS)
+OPTIONAL = (
+    "VerticalPodAutoscaler",
+    "NodeResourceTopology",
+    "DeviceTaintRule",
+    "PodGroup",
+    "PodGroup.scheduling.x-k8s.io",
+    *DEVICE_KINDS,
+)
 #: The kinds that decisions depend on.
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.

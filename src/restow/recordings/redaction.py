@@ -20,7 +20,7 @@ from msgspec import inspect
 
 from restow.errors import InputError
 from restow.kube import manifests
-from restow.kube.objects import API_VERSIONS, KINDS
+from restow.kube.objects import API_VERSIONS, KINDS, written_kind
 from restow.kube.objects.workloads import PodTemplate
 
 #: The annotation of a template that holds the digest of all of it.
@@ -57,7 +57,7 @@ class Redactor:
         document = msgspec.json.decode(data, type=dict[str, Any])
         kept = cast("dict[str, Any]", _kept(document, recorded_fields(kind)))
         self._mark_templates(document, kept)
-        return {"apiVersion": API_VERSIONS[kind], "kind": kind} | kept
+        return {"apiVersion": API_VERSIONS[kind], "kind": written_kind(kind)} | kept
 
     def _mark_templates(self, document: Any, kept: Any) -> None:
         """Add the digest of each template in an object, wherever it is."""

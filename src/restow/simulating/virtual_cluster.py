@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from restow.kube.manifests import document_of
-from restow.kube.objects import API_VERSIONS, KINDS
+from restow.kube.objects import API_VERSIONS, KINDS, written_kind
 from restow.kube.timestamps import SECOND
 from restow.simulating.api_server.indexes import Key, key_of
 from restow.simulating.api_server.store import ObjectEvent, RefusedError, Store
@@ -142,5 +142,5 @@ def _documents(store: Store) -> Iterator[dict[str, object]]:
     for kind in [*KINDS, *sorted(set(store.kinds()) - set(KINDS))]:
         objects = sorted(store.list(kind), key=key_of)
         if not objects:
-            yield {"apiVersion": API_VERSIONS[kind], "kind": f"{kind}List", "items": []}
+            yield {"apiVersion": API_VERSIONS[kind], "kind": f"{written_kind(kind)}List", "items": []}
         yield from map(document_of, objects)

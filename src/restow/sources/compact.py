@@ -17,7 +17,7 @@ from msgspec import NODEFAULT, Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, stand_in
 from restow.cluster.snapshot import Key
-from restow.kube.objects import API_VERSIONS, KINDS
+from restow.kube.objects import API_VERSIONS, KINDS, written_kind
 
 #: Texts that pods share (labels, tolerations, resources...) whose short forms are remembered.
 _REMEMBERED = 1 << 14
@@ -35,7 +35,7 @@ class CompactCluster:
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         """Add objects of one of ``KINDS``; the last with a key counts. Objects do not name their kind."""
-        head = {"apiVersion": API_VERSIONS[kind], "kind": kind}
+        head = {"apiVersion": API_VERSIONS[kind], "kind": written_kind(kind)}
         given = {(each.metadata.namespace, each.metadata.name): _encode(head | _fields(each)) for each in wire}
         self._kinds.setdefault(kind, {}).update(given)
 
@@ -79,7 +79,7 @@ class CompactCluster:
             if known:
                 yield from (known[key] for key in sorted(known))
             elif known is not None:
-                yield _encode({"apiVersion": API_VERSIONS[kind], "kind": f"{kind}List", "items": []})
+                yield _encode({"apiVersion": API_VERSIONS[kind], "kind": f"{written_kind(kind)}List", "items": []})
 
 
 def _fields(value: Struct) -> dict[str, Any]:

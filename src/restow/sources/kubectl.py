@@ -78,5 +78,7 @@ def _one_file(commands: Sequence[str], file: str) -> str:
 DUMP: Final = printing(DUMPED, "cluster.json")
 #: Writes what pods and nodes really use into one file; only clusters with a metrics server have it.
 USAGE: Final = _one_file(_lists(f"/apis/metrics.k8s.io/v1beta1/{plural}" for plural in ("nodes", "pods")), "usage.json")
+#: Writes the PodGroups of Coscheduling into one file; only clusters whose scheduler has that plugin have them.
+COSCHEDULED: Final = _one_file(_lists(("/apis/scheduling.x-k8s.io/v1alpha1/podgroups",)), "groups.json")
 #: Writes the migrations of virtual machines into one file; only clusters with KubeVirt have them.
 MIGRATIONS: Final = _one_file(_lists(("/apis/kubevirt.io/v1/virtualmachineinstancemigrations",)), "migrations.json")

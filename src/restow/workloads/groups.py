@@ -20,7 +20,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
-from restow.cluster.pod_values import PodNow
+from restow.cluster.pod_values import POD_GROUP_LABEL, PodNow
 from restow.cluster.pods import Pods
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.installed_packages import Extensible, unusable
@@ -109,7 +109,7 @@ KINDS: Final = (
     GroupKind("Volcano PodGroup", marks=(("scheduling.k8s.io/group-name",), ("scheduling.volcano.sh/group-name",))),
     GroupKind(
         "coscheduling PodGroup",
-        marks=(("scheduling.x-k8s.io/pod-group",), ("pod-group.scheduling.sigs.k8s.io/name",)),
+        marks=((POD_GROUP_LABEL,), ("pod-group.scheduling.sigs.k8s.io/name",)),
         size="pod-group.scheduling.sigs.k8s.io/min-available",
     ),
 )

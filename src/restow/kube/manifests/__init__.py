@@ -35,7 +35,7 @@ from restow.kube.manifests.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from restow.kube.objects import API_VERSIONS
+from restow.kube.objects import API_VERSIONS, KINDS, written_kind
 
 #: Any object.
 Manifest = (
@@ -85,7 +85,7 @@ _READ: Final = {each.__name__: each for each in get_args(Manifest) if each is no
 
 
 def kind_of(manifest: Manifest) -> str:
-    """The kind of an object."""
+    """The kind of an object, as ``KINDS`` has it."""
     return manifest.kind if isinstance(manifest, Other) else type(manifest).__name__
 
 
@@ -100,14 +100,16 @@ def manifest_of(document: Json) -> Manifest:
         return read
     metadata = decoding.decode(msgspec.json.Decoder(Metadata), msgspec.json.encode(document.get("metadata") or {}))
     content = {name: value for name, value in document.items() if name not in ("kind", "metadata")}
-    return Other(kind, metadata, content)
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    qualified = f"{kind}.{group}"
+    return Other(qualified if qualified in KINDS else kind, metadata, content)
 
 
 def document_of(manifest: Manifest) -> dict[str, Any]:
     """The document of an object: what the API server would answer."""
     if isinstance(manifest, Other):
         metadata = msgspec.to_builtins(manifest.metadata)
-        return {"apiVersion": "v1", "kind": manifest.kind, "metadata": metadata} | manifest.content
+        return {"apiVersion": "v1", "kind": written_kind(manifest.kind), "metadata": metadata} | manifest.content
     kind = kind_of(manifest)
     written: dict[str, Any] = msgspec.to_builtins(manifest)
     return {"apiVersion": API_VERSIONS[kind], "kind": kind} | written

@@ -22,6 +22,8 @@ from restow.kube.objects.cluster_objects import (
     ConfigMap,
     ContainerImage,
     ContainerMetrics,
+    CoscheduledGroup,
+    CoscheduledGroupSpec,
     Namespace,
     Node,
     NodeMetrics,
@@ -135,6 +137,8 @@ __all__ = [
     "ContainerReport",
     "ContainerStatus",
     "ControllerRevision",
+    "CoscheduledGroup",
+    "CoscheduledGroupSpec",
     "DeviceClass",
     "DeviceTaintRule",
     "GCEPersistentDisk",
@@ -201,16 +205,18 @@ __all__ = [
     "ZoneResource",
     "decode_part",
     "without_page",
+    "written_kind",
 ]
 
 
-#: The kinds, their API versions, and what each decodes to.
+#: The kinds, their API versions, and what each decodes to; ``Kind.group`` where two groups have the same word.
 _ALL: Final[Mapping[str, tuple[str, type[Struct]]]] = {
     "Node": ("v1", Node),
     "Pod": ("v1", Pod),
     "Namespace": ("v1", Namespace),
     "PriorityClass": ("scheduling.k8s.io/v1", PriorityClass),
     "PodGroup": ("scheduling.k8s.io/v1beta1", PodGroup),
+    "PodGroup.scheduling.x-k8s.io": ("scheduling.x-k8s.io/v1alpha1", CoscheduledGroup),
     "PodDisruptionBudget": ("policy/v1", PodDisruptionBudget),
     "ResourceQuota": ("v1", ResourceQuota),
     "ReplicaSet": ("apps/v1", Workload),
@@ -248,6 +254,12 @@ DEVICE_KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", 
 KINDS: Final[Mapping[str, type[Struct]]] = {kind: struct for kind, (_, struct) in _ALL.items()}
 
 API_VERSIONS: Final[Mapping[str, str]] = {kind: version for kind, (version, _) in _ALL.items()}
+
+
+def written_kind(kind: str) -> str:
+    """The kind as objects of it write it: without a group."""
+    return kind.partition(".")[0]
+
 
 #: The API group of each kind; empty for the core group.
 GROUPS: Final[Mapping[str, str]] = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}

@@ -189,6 +189,20 @@ class PodGroup(Struct, frozen=True, gc=False):
     status: PodGroupStatus = PodGroupStatus()
 
 
+class CoscheduledGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """How many pods of a group need nodes before any is bound, and what the cluster must have free for them."""
+
+    min_member: Int32 = 0
+    min_resources: dict[str, WireQuantity] | None = None
+
+
+class CoscheduledGroup(Struct, frozen=True, gc=False):
+    """A PodGroup of the plugin Coscheduling. Source: scheduling.x-k8s.io/v1alpha1 of scheduler-plugins v0.33."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CoscheduledGroupSpec = CoscheduledGroupSpec()
+
+
 class PriorityClass(Struct, frozen=True, gc=False, rename="camel"):
     metadata: ObjectMeta = ObjectMeta()
     value: Int32 = 0

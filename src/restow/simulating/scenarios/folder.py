@@ -115,7 +115,8 @@ def _name(data: Mapping[str, Any], kind: str) -> str:
 
 
 def _check_group(version: str, kind: str, name: str) -> None:
-    if kind in GROUPS and version.rpartition("/")[0] != GROUPS[kind]:
+    group = version.rpartition("/")[0]
+    if kind in GROUPS and group != GROUPS[kind] and f"{kind}.{group}" not in KINDS:
         raise ValueError(f"{name}: apiVersion {excerpt(version)} is unknown; write {API_VERSIONS[kind]}")
 
 
