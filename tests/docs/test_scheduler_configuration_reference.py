@@ -49,7 +49,7 @@ def test_every_field_of_the_file_and_of_a_profile_has_a_row():
 
 def test_every_argument_has_a_row():
     kinds = [each.args for each in IN_TREE.values() if each.args is not None]
-    assert len(kinds) == 10
+    assert len(kinds) == 11
     rows = section(PAGE, "## Arguments")
     for kind in kinds:
         assert f"| {kind.__name__.removesuffix('Args')} |" in rows

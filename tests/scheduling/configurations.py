@@ -43,6 +43,10 @@ def the_profile(**points: Any) -> SchedulerProfile:
     return profile
 
 
+#: A profile with Coscheduling, as the plugin's own documentation enables it.
+COSCHEDULING = the_profile(multiPoint=a_set("Coscheduling", off=("PrioritySort",)))
+
+
 def with_args(plugin: str, **args: Any) -> str:
     return a_configuration(a_profile(args={plugin: args}))
 

@@ -124,8 +124,8 @@ def _prepared(
 
 def _together(schedulers: Schedulers, queue: Queue, pod: int) -> tuple[int, ...]:
     """A pod, and the pods in the queue that are scheduled with it."""
-    group = schedulers.groups.of(pod)
-    others = [each for each in queue.pods if schedulers.groups.of(each) == group] if group is not None else []
+    group = schedulers.group_of(pod)
+    others = [each for each in queue.pods if schedulers.group_of(each) == group] if group is not None else []
     return tuple(others) if pod in others else (pod, *others)
 
 

@@ -354,7 +354,7 @@ class Prover:
         unknown = self._missing_data.decisive(pod)
         if unknown:
             return Stage.PLACEMENT, RefusalCode.UNKNOWN, f"its placement depends on {missing_kinds(unknown)}"
-        held = self._schedulers.groups.why_never_tried(pod)
+        held = self._schedulers.why_never_bound(pod)
         return None if held is None else (Stage.PLACEMENT, RefusalCode.NO_FIT, f"its replacement is not tried: {held}")
 
     def _schedule(self, pod: int, when: ReplacementPolicy) -> SchedulingDecision:
@@ -380,7 +380,7 @@ class Prover:
     def _signature(self, pod: int) -> Hashable:
         """In what a pod differs from others with the same columns, on the state as it is."""
         when, missing = self._quotas.when(pod), self._missing_data.signature(pod)
-        group = self._schedulers.groups.of(pod)
+        group = self._schedulers.group_of(pod)
         return when, missing, group, self._schedulers.signature(pod), self._replacements.signature(pod)
 
     def _comes_with_volumes(self, pod: int) -> bool:

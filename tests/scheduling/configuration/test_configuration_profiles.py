@@ -196,8 +196,8 @@ def test_what_a_configuration_does_not_mention_is_not_told(configuration):
             id="unknown plugin disabled",
         ),
         pytest.param(
-            a_profile(args={"Coscheduling": {"permitWaitingTimeSeconds": 10}}),
-            'profiles[0].pluginConfig[0]: unknown plugin "Coscheduling": its arguments are ignored; '
+            a_profile(args={"CapacityScheduling": {"some": 10}}),
+            'profiles[0].pluginConfig[0]: unknown plugin "CapacityScheduling": its arguments are ignored; '
             "it is not one of kube-scheduler's own plugins",
             id="arguments of an unknown plugin",
         ),

@@ -20,7 +20,7 @@ SILENT = "VolumeBinding"
 def test_a_plugin_has_the_methods_of_its_points(plugin):
     made = plugin.make(Context.of(ClusterState(a_cluster(a_node("n")))), plugin.args() if plugin.args else None)
     assert made.name == plugin.name
-    assert isinstance(made, FilterPlugin) == ("filter" in plugin.points)
+    assert isinstance(made, FilterPlugin) == bool({"preFilter", "filter"}.intersection(plugin.points))
     assert isinstance(made, ScorePlugin) == ("score" in plugin.points and plugin.name != SILENT)
 
 

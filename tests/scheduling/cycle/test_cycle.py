@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import Object, a_node, a_pod
-from builders.cluster_objects import a_pod_group, in_group
+from builders.cluster_objects import a_coscheduled_group, a_pod_group, in_group
+from restow.cluster.pod_values import POD_GROUP_LABEL
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
-from restow.kube.objects import Node, Pod, PodGroup
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.kube.objects import KINDS
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.cycle.cycle import (
     Action,
     Bind,
@@ -32,10 +33,12 @@ from restow.scheduling.cycle.cycle import (
     SchedulingCycle,
 )
 from restow.scheduling.cycle.mirror import Mirror
+from restow.scheduling.framework.coscheduled_groups import KIND as COSCHEDULED
+from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.requeueing import PodFacts
 from restow.scheduling.queueing.queued_pods import QueuePlace
+from scheduling.configurations import COSCHEDULING
 
-_KINDS = {"Node": Node, "Pod": Pod, "PodGroup": PodGroup}
 _NODES = ("n0", "n1", "n2")
 _ROOM = 1000
 #: How many pods the gang needs.
@@ -81,7 +84,7 @@ class Objects:
     def put(self, kind: str, made: Object) -> None:
         name = made["metadata"]["name"]
         self._of(kind)[name] = made
-        self.store.add(kind, [msgspec.json.decode(msgspec.json.encode(made), type=_KINDS[kind])])
+        self.store.add(kind, [msgspec.json.decode(msgspec.json.encode(made), type=KINDS[kind])])
         self._mirror.touch(kind, [("" if kind == "Node" else "default", name)])
 
     def remove(self, kind: str, name: str) -> None:
@@ -91,7 +94,7 @@ class Objects:
         self._mirror.touch(kind, [(namespace, name)])
 
     def _of(self, kind: str) -> dict[str, Object]:
-        return {"Node": self.nodes, "Pod": self.pods, "PodGroup": self.groups}[kind]
+        return {"Node": self.nodes, "Pod": self.pods}.get(kind, self.groups)
 
     def uid(self, name: str) -> str | None:
         found = self.pods.get(name)
@@ -104,15 +107,17 @@ class Objects:
 class World:
     """A cycle, the objects, and the actions that are not carried out yet."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, profile: SchedulerProfile = DEFAULT_PROFILE) -> None:
         self.chance, self.now, self.made = Random(seed), 0.0, 0
-        self.mirror = Mirror((DEFAULT_PROFILE,))
+        #: Whether it is the plugin Coscheduling that binds a gang or none of it.
+        self.coschedules = profile is COSCHEDULING
+        self.mirror = Mirror((profile,))
         self.objects = Objects(self.mirror)
         for name in _NODES:
             self.objects.put("Node", a_node(name, cpu=f"{_ROOM}m"))
-        self.objects.put("PodGroup", a_pod_group("gang", least=_LEAST))
+        self.put_the_group()
         self.mirror.begin(self.objects)
-        self.cycle = SchedulingCycle(self.mirror, (DEFAULT_PROFILE,), Random(seed), self.now)
+        self.cycle = SchedulingCycle(self.mirror, (profile,), Random(seed), self.now)
         self.cycle.begin(self.now)
         self.running: list[Bind | MarkUnschedulable] = []
         self.bound: list[str] = []
@@ -148,10 +153,12 @@ class World:
         self.made += 1
         name = f"p{self.made if self.chance.random() < 0.8 else self.chance.randrange(self.made)}"
         spec = {"schedulingGates": [{"name": "g"}]} if self.chance.random() < 0.1 else {}
+        labels = {}
         if self.chance.random() < 0.3:
-            spec |= in_group("gang")
+            labels, more = ({POD_GROUP_LABEL: "gang"}, {}) if self.coschedules else ({}, in_group("gang"))
+            spec |= more
         cpu, priority = self.chance.choice((100, 400, 700)), self.chance.choice((0, 0, 5))
-        pod = a_pod(name, uid=f"{name}-{self.made}", cpu=f"{cpu}m", priority=priority, spec=spec)
+        pod = a_pod(name, uid=f"{name}-{self.made}", cpu=f"{cpu}m", priority=priority, labels=labels, spec=spec)
         self.objects.put("Pod", pod)
 
     def change_a_node(self) -> None:
@@ -163,7 +170,13 @@ class World:
 
     def change_the_group(self) -> None:
         if self.objects.groups:
-            self.objects.remove("PodGroup", "gang")
+            self.objects.remove(COSCHEDULED if self.coschedules else "PodGroup", "gang")
+        else:
+            self.put_the_group()
+
+    def put_the_group(self) -> None:
+        if self.coschedules:
+            self.objects.put(COSCHEDULED, a_coscheduled_group("gang", _LEAST))
         else:
             self.objects.put("PodGroup", a_pod_group("gang", least=_LEAST))
 
@@ -182,6 +195,8 @@ class World:
         before = _places(self.mirror.state)
         actions = [each for each in self.cycle.attempt(tried) if not isinstance(each, MarkGroup)]
         assert [each.queued for each in actions] == tried
+        if self.coschedules and not self.objects.groups:
+            assert not any(isinstance(each, Bind) and _is_coscheduled(each.queued.pod) for each in actions)
         if queued not in tried:
             assert self.cycle.queue.get(queued.key) is None
         if not any(isinstance(each, Bind) for each in actions):
@@ -195,10 +210,12 @@ class World:
 
     def _check_gang(self, actions: Sequence[Bind | MarkUnschedulable]) -> None:
         """Of a gang enough pods have nodes now, or none has got one."""
-        placed = [each for each in actions if isinstance(each, Bind) and each.queued.pod.group]
-        if placed:
-            members = self.mirror.schedulers.groups.placed(("default", placed[0].queued.pod.group))
-            assert len(members) >= _LEAST
+        placed = [each.queued.pod for each in actions if isinstance(each, Bind)]
+        schedulers = self.mirror.schedulers
+        if any(each.group for each in placed):
+            assert len(schedulers.groups.placed(("default", "gang"))) >= _LEAST
+        if any(map(_is_coscheduled, placed)):
+            assert len(schedulers.coscheduled.placed(CoscheduledKey("default", "gang"))) >= _LEAST
 
     def end(self, action: Bind | MarkUnschedulable, *, fails: bool) -> None:
         """An action is carried out, as far as the API server lets it."""
@@ -260,10 +277,14 @@ def _places(state: ClusterState) -> dict[str, str]:
     return {uids[row]: names[node] if node >= 0 else "" for row, node in nodes.items()}
 
 
-@given(seed=st.integers(0, 1_000_000), steps=STEPS)
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-def test_every_pod_is_bound_once_or_waits_or_is_gone(seed: int, steps: list[str]) -> None:
-    world = World(seed)
+def _is_coscheduled(pod: PodFacts) -> bool:
+    return POD_GROUP_LABEL in pod.labels
+
+
+@given(seed=st.integers(0, 1_000_000), steps=STEPS, profile=st.sampled_from((DEFAULT_PROFILE, COSCHEDULING)))
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+def test_every_pod_is_bound_once_or_waits_or_is_gone(seed: int, steps: list[str], profile: SchedulerProfile) -> None:
+    world = World(seed, profile)
     for what in steps:
         world.step(what)
         world.check()
@@ -275,7 +296,8 @@ def test_every_pod_is_bound_once_or_waits_or_is_gone(seed: int, steps: list[str]
         gated = world.cycle.queue.place(each.key) is QueuePlace.GATED
         state = world.mirror.state
         row = state.order.find("default", each.pod.name)
-        assert gated or each.pod.group or not world.mirror.schedulers.fitting(row).any()
+        is_grouped = each.pod.group or _is_coscheduled(each.pod)
+        assert gated or is_grouped or not world.mirror.schedulers.fitting(row).any()
 
 
 def a_cycle(*objects: tuple[str, Object]) -> World:
@@ -365,3 +387,27 @@ def test_pods_that_do_not_wait_any_more_are_returned() -> None:
     assert world.cycle.follow(ClusterChanges(pods=[PodChange(None, waits)]), world.now) == []
     assert world.cycle.follow(ClusterChanges(pods=[PodChange(waits, placed)]), world.now) == ["p"]
     assert world.cycle.follow(ClusterChanges(pods=[PodChange(placed, None)]), world.now) == ["p"]
+
+
+@pytest.mark.parametrize("late", ["two", "one"])
+def test_a_group_is_tried_again_if_one_of_its_pods_was_in_flight(late: str) -> None:
+    """Each pod is tried while the other is still told of the attempt before; whoever is told last, they meet."""
+    world = World(1, COSCHEDULING)
+    member = {"labels": {POD_GROUP_LABEL: "gang"}, "cpu": "100m"}
+    world.objects.put("Pod", a_pod("one", uid="one", **member))
+    world.look()
+    (first,) = decided_together(world)
+    assert isinstance(first, MarkUnschedulable)
+    world.objects.put("Pod", a_pod("two", uid="two", **member))
+    world.look()
+    (second,) = decided_together(world)
+    assert isinstance(second, MarkUnschedulable)
+    world.cycle.requeue(first.queued, first.rejected_by, world.now)
+    world.now += 3
+    (again,) = decided_together(world)
+    assert isinstance(again, MarkUnschedulable)
+    left = {"one": again, "two": second}
+    for each in (left.pop(late), *left.values()):
+        world.cycle.requeue(each.queued, each.rejected_by, world.now)
+    world.now += 5
+    assert [type(each) for each in decided_together(world)] == [Bind, Bind]

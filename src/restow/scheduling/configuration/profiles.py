@@ -228,8 +228,11 @@ def arguments_of(profile: SchedulerProfile, plugin: SchedulerPlugin) -> Any:
 def _filters(profile: SchedulerProfile, plugins: Mapping[str, FilterPlugin]) -> tuple[FilterPlugin, ...]:
     before = [name for name in profile.plugins["preFilter"] if name in plugins]
     filtering = [name for name in profile.plugins["filter"] if name in plugins]
-    if before == [name for name in filtering if "preFilter" in plugin(name).points]:
-        return tuple(plugins[name] for name in filtering)
+    # Those that filter no node and come last change nothing about the others.
+    alone = [name for name in before if "filter" not in plugin(name).points]
+    both = [name for name in filtering if "preFilter" in plugin(name).points]
+    if before == [*both, *alone]:
+        return (*(plugins[name] for name in filtering), *(PreFilterPart(plugins[name]) for name in alone))
     return (
         *(PreFilterPart(plugins[name]) for name in before),
         *(FilterPart(plugins[name], prepared=name in before, lenient=plugin(name).is_lenient) for name in filtering),

@@ -4,7 +4,7 @@ To add a plugin: one file in ``scheduling/plugins`` and one line here, or an ent
 ``restow.scheduler_plugins`` in another package (``docs/how-to/write-a-scheduler-plugin.md``). A package is loaded only
 when a configuration names its plugin, so a broken one does no harm until then, and its declaration is checked before the
 first call. The order is the one in which kube-scheduler runs its default plugins. Source: the default plugins, Kubernetes
-1.36 with its feature gates as they come; the last two plugins are of kubernetes-sigs/scheduler-plugins.
+1.36 with its feature gates as they come; the last three plugins are of kubernetes-sigs/scheduler-plugins.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from restow.scheduling.framework.requeueing import Action, Interest, Resource, a
 from restow.scheduling.framework.waiting_pods import held_by_gates
 from restow.scheduling.plugins import (
     balanced_allocation,
+    coscheduling,
     default_preemption,
     dynamic_resources,
     gang_scheduling,
@@ -65,7 +66,7 @@ _SCHEDULING_GATES = SchedulerPlugin(
         ),
     ),
 )
-#: The only order of the queue that there is.
+#: The only order of the queue that there is, also where a profile has Coscheduling there.
 _PRIORITY_SORT = SchedulerPlugin("PrioritySort", ("queueSort",))
 #: No pod in the queue names a node.
 _NODE_NAME = SchedulerPlugin(
@@ -110,6 +111,7 @@ _IN_TREE: Final[tuple[SchedulerPlugin, ...]] = (
     _POD_GROUP_PODS_COUNT,
     load_variation.PLUGIN,
     node_resource_topology_match.PLUGIN,
+    coscheduling.PLUGIN,
 )
 
 #: restow's own plugins by name.

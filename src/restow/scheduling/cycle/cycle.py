@@ -21,6 +21,7 @@ import numpy as np
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile, queueing_rules
+from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts, QueueSurroundings, node_facts, pod_facts
 from restow.scheduling.framework.scheduling_groups import GroupKey
@@ -31,7 +32,7 @@ from restow.scheduling.loop.group_rules import scheduled_condition
 from restow.scheduling.loop.schedulers import NodeChooser, Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.queueing import events as queueing
-from restow.scheduling.queueing.queued_pods import QueuedPod
+from restow.scheduling.queueing.queued_pods import QueuedPod, QueuePlace
 from restow.scheduling.queueing.scheduling_queue import QueueSettings, SchedulingQueue
 from restow.scheduling.volumes.storage import Reservation
 
@@ -236,19 +237,20 @@ class SchedulingCycle:
 
         Those that need no node any more have left the queue.
         """
-        found = [queued, *self._others_of_group(queued.pod, now)]
+        found = [queued, *self._others_of_group(queued, now)]
         gone = [each for each in found if self.row(each.pod) == NO_POD]
         for each in gone:
             self.queue.delete(each.key)
         left = [each for each in found if each not in gone]
         return sorted(left, key=lambda each: (-each.pod.priority, each.first_active or now, each.number))
 
-    def _others_of_group(self, pod: PodFacts, now: float) -> list[QueuedPod]:
-        if not pod.group:
+    def _others_of_group(self, queued: QueuedPod, now: float) -> list[QueuedPod]:
+        row, schedulers = self.row(queued.pod), self._cache.schedulers
+        group = None if row == NO_POD else schedulers.group_of(row)
+        if group is None:
             return []
         uids = self._cache.state.cluster.pods.uids
-        members = self._cache.schedulers.groups.members((pod.namespace, pod.group)).tolist()
-        taken = (self.queue.take(uids[each], now) for each in members if uids[each] != pod.uid)
+        taken = (self.queue.take(uids[each], now) for each in schedulers.waiting_in(group) if each != row)
         return [each for each in taken if each is not None]
 
     def attempt(
@@ -259,8 +261,9 @@ class SchedulingCycle:
         No pod is preempted while the PodDisruptionBudgets are not known.
         Raises whatever a plugin raises; then the state may be in the middle of a dry run, and the pods are in flight.
         """
-        if tried and tried[0].pod.group:
-            return self._attempt_group(tried, timer, knows_budgets=knows_budgets)
+        group = self._cache.schedulers.group_of(self.row(tried[0].pod)) if tried else None
+        if group is not None:
+            return self._attempt_group(group, tried, timer, knows_budgets=knows_budgets)
         return [self._attempt_pod(each, timer, knows_budgets=knows_budgets) for each in tried]
 
     def _attempt_pod(self, queued: QueuedPod, timer: PhaseTimer, *, knows_budgets: bool) -> Action:
@@ -270,26 +273,37 @@ class SchedulingCycle:
             return self._unschedulable(queued, found, knows_budgets=knows_budgets)
         return self._bind(queued, pod, found)
 
-    def _attempt_group(self, tried: Sequence[QueuedPod], timer: PhaseTimer, *, knows_budgets: bool) -> Sequence[Action]:
-        schedulers, first = self._cache.schedulers, tried[0].pod
+    def _attempt_group(
+        self, group: GroupKey | CoscheduledKey, tried: Sequence[QueuedPod], timer: PhaseTimer, *, knows_budgets: bool
+    ) -> Sequence[Action]:
+        schedulers = self._cache.schedulers
         pods = [self.row(each.pod) for each in tried]
-        found = decide_group(
-            schedulers, (first.namespace, first.group), pods, partial(self._choice.node, schedulers), timer
-        )
+        found = decide_group(schedulers, group, pods, partial(self._choice.node, schedulers), timer)
+        if self._is_missing(group, tried):
+            found = found.to_be_repeated()
         actions: list[Action] = [
             self._bind(queued, decision.pod, node)
             if found.is_placed and node >= 0
             else self._unschedulable(queued, decision, knows_budgets=knows_budgets)
             for queued, decision, node in zip(tried, found.decisions, found.nodes, strict=True)
         ]
+        if isinstance(group, CoscheduledKey):
+            return actions
         told = MarkGroup(
-            group=found.group,
+            group=group,
             condition=scheduled_condition(schedulers.cluster),
             is_placed=found.is_placed,
             message=found.message,
             is_error=found.is_error,
         )
         return [*actions, told]
+
+    def _is_missing(self, group: GroupKey | CoscheduledKey, tried: Sequence[QueuedPod]) -> bool:
+        """Whether another pod of a group would have been tried as well, if it were not in flight."""
+        uids, known = self._cache.state.cluster.pods.uids, {each.key for each in tried}
+        others = (uids[pod] for pod in self._cache.schedulers.waiting_in(group) if uids[pod] not in known)
+        queued = (uid for uid in others if self.queue.get(uid) is not None)
+        return any(self.queue.place(uid) is QueuePlace.IN_FLIGHT for uid in queued)
 
     def _bind(self, queued: QueuedPod, pod: int, node: int) -> Bind:
         """A pod gets a node: it is assumed to be there from now on."""
@@ -359,9 +373,9 @@ class SchedulingCycle:
 
 
 def _rejected_by(decision: SchedulingDecision) -> frozenset[str]:
-    """The plugins whose events can help; none of a pod that had a node and waits for its group."""
-    waits = decision.group_wait is not None and bool(decision.group_wait.message)
-    return frozenset() if waits else rejecting_plugins(decision.verdicts)
+    """The plugins whose events can help; of a pod that had a node and waits for its group, those that say so."""
+    wait = decision.group_wait
+    return wait.rejected_by if wait is not None and wait.message else rejecting_plugins(decision.verdicts)
 
 
 def _tried_preemption(decision: SchedulingDecision) -> bool:

@@ -45,6 +45,7 @@ class Resource(StrEnum):
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
+    COSCHEDULED_GROUP = "podgroups.v1alpha1.scheduling.x-k8s.io"
     NODE_RESOURCE_TOPOLOGY = "noderesourcetopologies.v1alpha2.topology.node.k8s.io"
     #: Any kind.
     ANY = "*"

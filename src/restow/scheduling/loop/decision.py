@@ -50,6 +50,8 @@ class GroupWait:
     is_kept: bool = False
     #: The pods that have to go for the group; told of one of its pods for all.
     victims: tuple[int, ...] = ()
+    #: The plugins whose events can help; none of the scheduler's own groups, which no event wakes.
+    rejected_by: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, frozen=True)

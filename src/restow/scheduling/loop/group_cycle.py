@@ -12,18 +12,21 @@ Source: podGroupSchedulingDefaultAlgorithm and submitPodGroupAlgorithmResult, Ku
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.cluster.pods import PENDING
 from restow.kube.objects import PodGroup
+from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
 from restow.scheduling.framework.scheduling_groups import GroupKey, least_of
+from restow.scheduling.loop.coscheduling import decide_coscheduled
 from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
 from restow.scheduling.loop.group_preemption import Placements, preempt
 from restow.scheduling.loop.group_rules import mismatch
+from restow.scheduling.loop.group_trial import Choose, GroupDecision, GroupTrial, held_back, words_about
 from restow.scheduling.loop.schedulers import Schedulers
 
 #: What every pod is told whose group gets no nodes, before the reason.
@@ -34,35 +37,17 @@ _TOO_FEW: Final = (
 )
 _PREEMPTING: Final = f"{_FAILED}, pod group is waiting for preemption to complete"
 
-#: Chooses the node of a decision for some node.
-Choose = Callable[[SchedulingDecision], int]
-
-
-@dataclass(slots=True, frozen=True)
-class GroupDecision:
-    """What one cycle says of a group."""
-
-    group: GroupKey
-    #: About the pods in the order in which they are tried; each is true with those before it on their nodes.
-    decisions: Sequence[SchedulingDecision]
-    #: Where each pod is meanwhile, or PENDING.
-    nodes: Sequence[int]
-    #: Whether the pods with nodes get them.
-    is_placed: bool
-    #: What the group is told; empty where it is placed.
-    message: str = ""
-    is_error: bool = False
-
-    @property
-    def rest(self) -> Sequence[int]:
-        """The pods without nodes."""
-        return [each.pod for each, node in zip(self.decisions, self.nodes, strict=True) if node == PENDING]
-
 
 def decide_group(
-    schedulers: Schedulers, group: GroupKey, pods: Sequence[int], choose: Choose, timer: PhaseTimer = untimed
+    schedulers: Schedulers,
+    group: GroupKey | CoscheduledKey,
+    pods: Sequence[int],
+    choose: Choose,
+    timer: PhaseTimer = untimed,
 ) -> GroupDecision:
     """Decide about pods of a group that may be tried, in this order; afterwards the state is as before."""
+    if isinstance(group, CoscheduledKey):
+        return decide_coscheduled(schedulers, group, pods, choose, timer)
     found = schedulers.groups.pod_group(group)
     cycle = _Cycle(schedulers, group, found or PodGroup(), choose, timer)
     if found is None:
@@ -72,44 +57,6 @@ def decide_group(
     if problem := mismatch(schedulers, group, found, pods):
         return cycle.broken_off(pods, {}, problem)
     return cycle.as_one(pods) if holds(GROUPS_PREEMPT, schedulers.cluster) else cycle.pod_by_pod(pods)
-
-
-@dataclass(slots=True)
-class _Trial:
-    """Pods that were tried, and where they are meanwhile."""
-
-    #: How many pods of the group had a node before.
-    before: int
-    decisions: list[SchedulingDecision] = field(default_factory=list)
-    nodes: list[int] = field(default_factory=list)
-    #: Since 1.37: what the group is told that gets no nodes.
-    told: str = ""
-
-    @property
-    def placements(self) -> Placements:
-        """The pods that have a node, and the node."""
-        return [(each.pod, node) for each, node in self.pairs if node != PENDING]
-
-    @property
-    def scheduled(self) -> int:
-        """How many pods of the group have a node."""
-        return self.before + sum(node != PENDING for node in self.nodes)
-
-    @property
-    def is_enough(self) -> bool:
-        """Since 1.37: whether the pods with nodes get them."""
-        return bool(self.placements) and not self.told
-
-    @property
-    def pairs(self) -> Iterator[tuple[SchedulingDecision, int]]:
-        """Each decision, and where its pod is."""
-        return zip(self.decisions, self.nodes, strict=True)
-
-    @property
-    def broken(self) -> SchedulingDecision | None:
-        """The decision that says nothing of nodes, with which the trial ended; None where there is none."""
-        last = self.decisions[-1] if self.decisions else None
-        return last if last is not None and (last.error or last.unknown) else None
 
 
 @dataclass(slots=True, frozen=True)
@@ -122,10 +69,10 @@ class _Cycle:
 
     def pod_by_pod(self, pods: Sequence[int]) -> GroupDecision:
         """Up to 1.36."""
-        trial = _Trial(self._have_nodes())
+        trial = GroupTrial(self._have_nodes())
         with self.schedulers.taken_back():
             for pod in pods:
-                self._take(trial, self.schedulers.decide(pod, self.timer))
+                trial.take(self.schedulers, self.schedulers.decide(pod, self.timer), self.choose)
                 if trial.broken:
                     break
         if trial.broken:
@@ -133,14 +80,14 @@ class _Cycle:
         if not trial.placements or self._is_out_of_reach(trial, 0):
             words = self._words(len(trial.placements))
             given_up = [
-                _waiting(each, GroupWait(_TOO_FEW, words)) if node != PENDING else each for each, node in trial.pairs
+                held_back(each, GroupWait(_TOO_FEW, words)) if node != PENDING else each for each, node in trial.pairs
             ]
             return self._failed(given_up, trial.nodes, _FAILED)
         if all(each.ranking is not None for each, node in trial.pairs if node != PENDING):
             return GroupDecision(self.group, trial.decisions, trial.nodes, True)
         words = f"{_title(self.group)} gets its nodes once the pods are gone that its pods preempt"
         waiting = [
-            each if each.ranking is None else _waiting(each, GroupWait(_PREEMPTING, words, node))
+            each if each.ranking is None else held_back(each, GroupWait(_PREEMPTING, words, node))
             for each, node in trial.pairs
         ]
         return self._failed(waiting, trial.nodes, _PREEMPTING)
@@ -166,7 +113,7 @@ class _Cycle:
         ]
         waits[0] = replace(waits[0], victims=found.victims)
         decisions = [*trial.decisions, *map(self.schedulers.unasked, pods[len(trial.decisions) :])]
-        return self._failed(list(map(_waiting, decisions, waits)), nodes, told)
+        return self._failed(list(map(held_back, decisions, waits)), nodes, told)
 
     def _placements(self, pods: Sequence[int]) -> tuple[Placements, str]:
         """Where the pods go now, and stay; or why the group gets no nodes."""
@@ -175,14 +122,14 @@ class _Cycle:
             return [], trial.broken.message
         return (trial.placements, "") if trial.is_enough else ([], trial.told)
 
-    def _until_out_of_reach(self, pods: Sequence[int]) -> _Trial:
+    def _until_out_of_reach(self, pods: Sequence[int]) -> GroupTrial:
         """Try the pods for as long as there can still be enough; they stay where they are assumed."""
-        trial = _Trial(self._have_nodes())
+        trial = GroupTrial(self._have_nodes())
         if self._is_out_of_reach(trial, len(pods)):
             trial.told = f"{_FAILED}, {self._lacking(trial, len(pods))}"
             return trial
         for left, pod in zip(range(len(pods) - 1, -1, -1), pods, strict=True):
-            self._take(trial, self.schedulers.find_node(pod, self.timer))
+            trial.take(self.schedulers, self.schedulers.find_node(pod, self.timer), self.choose)
             if trial.broken:
                 return trial
             if self._is_out_of_reach(trial, left):
@@ -194,28 +141,15 @@ class _Cycle:
     def _have_nodes(self) -> int:
         return len(self.schedulers.groups.placed(self.group))
 
-    def _is_out_of_reach(self, trial: _Trial, remaining: int) -> bool:
+    def _is_out_of_reach(self, trial: GroupTrial, remaining: int) -> bool:
         return trial.scheduled + remaining < least_of(self.pod_group)
 
-    def _lacking(self, trial: _Trial, remaining: int) -> str:
+    def _lacking(self, trial: GroupTrial, remaining: int) -> str:
         counted = f"{trial.scheduled} scheduled, {remaining} remaining"
         return f"minCount ({least_of(self.pod_group)}) cannot be satisfied: {counted}"
 
     def _words(self, found: int) -> str:
-        there = self._have_nodes()
-        have = f"{there} {'has' if there == 1 else 'have'} one already" if there else ""
-        find = f"{found} of its pods {'finds' if found == 1 else 'find'} a node"
-        return f"{_title(self.group)} needs {least_of(self.pod_group)}: {', '.join(filter(None, (find, have)))}"
-
-    def _take(self, trial: _Trial, decision: SchedulingDecision) -> None:
-        """Assume a pod where it goes, or where it would preempt others."""
-        node = decision.nominated_node if decision.ranking is None else self.choose(decision)
-        trial.decisions.append(decision)
-        trial.nodes.append(node)
-        if decision.preempts_on != PENDING:
-            self.schedulers.nominations.give(decision.pod, node)
-        if node != PENDING:
-            self.schedulers.assume(decision.pod, node)
+        return words_about(_title(self.group), least_of(self.pod_group), found, self._have_nodes())
 
     def _failed(self, decisions: Sequence[SchedulingDecision], nodes: Sequence[int], message: str) -> GroupDecision:
         return GroupDecision(self.group, decisions, nodes, False, message)
@@ -225,7 +159,7 @@ class _Cycle:
         decisions = [replace(self.schedulers.unasked(pod), unknown=unknown) for pod in pods]
         return self._failed(decisions, [PENDING] * len(pods), unknown)
 
-    def _broken(self, pods: Sequence[int], trial: _Trial) -> GroupDecision:
+    def _broken(self, pods: Sequence[int], trial: GroupTrial) -> GroupDecision:
         """A decision about one of the pods broke off, and with it all of them."""
         last = trial.decisions[-1]
         if last.unknown:
@@ -240,8 +174,3 @@ class _Cycle:
 
 def _title(group: GroupKey) -> str:
     return f"PodGroup {'/'.join(group)}"
-
-
-def _waiting(decision: SchedulingDecision, wait: GroupWait) -> SchedulingDecision:
-    """The decision about a pod that does not get its node, or has found none, because its group waits."""
-    return replace(decision, ranking=None, group_wait=wait)

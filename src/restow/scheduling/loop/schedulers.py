@@ -15,11 +15,13 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.coscheduled_groups import CoscheduledGroups, CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
-from restow.scheduling.framework.scheduling_groups import SchedulingGroups
+from restow.scheduling.framework.scheduling_groups import GroupKey, SchedulingGroups
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_for_others, waiting_pods
 from restow.scheduling.loop.decision import PodAttempt, Scheduler, SchedulingDecision
+from restow.scheduling.plugins.coscheduling import NAME as COSCHEDULING
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.volumes.storage import Reservation
 
@@ -33,6 +35,9 @@ class Schedulers:
         self._state = context.state
         #: Which pods are scheduled together.
         self.groups = SchedulingGroups(context.state)
+        #: Those of profiles with Coscheduling.
+        self.coscheduled = CoscheduledGroups(context.state)
+        self._coscheduling = frozenset(name for name, each in by_name.items() if each.runs(COSCHEDULING, "permit"))
         self._names = frozenset(by_name)
         self._ignores_gates = frozenset(name for name, profile in by_name.items() if profile.ignores_gates)
         #: Which nodes are kept for pods of any profile.
@@ -51,6 +56,31 @@ class Schedulers:
     def scheduler_of(self, pod: int) -> Scheduler:
         """The scheduler that a pod names; KeyError where the configuration does not have it."""
         return self._schedulers[self._asked(pod)]
+
+    def group_of(self, pod: int) -> GroupKey | CoscheduledKey | None:
+        """The group that a pod is decided with; None where it is decided alone."""
+        own = self.groups.of(pod)
+        if own is not None or self._asked(pod) not in self._coscheduling:
+            return own
+        return self.coscheduled.of(pod)
+
+    def waiting_in(self, group: GroupKey | CoscheduledKey) -> list[int]:
+        """The pods of a group that may need a node."""
+        if isinstance(group, CoscheduledKey):
+            return self.coscheduled.waiting(group)
+        members: list[int] = self.groups.members(group).tolist()
+        return members
+
+    def why_never_bound(self, pod: int) -> str | None:
+        """Why the next pod of a pod's group would never be bound, in the plugin's words; None where it would be."""
+        group = self.group_of(pod)
+        if not isinstance(group, CoscheduledKey):
+            return self.groups.why_never_tried(pod)
+        found = self.coscheduled.found(group)
+        if found is None:
+            return "PodGroup not found"
+        there, least = len(self.coscheduled.placed(group)), found.spec.min_member
+        return None if there >= least else f"PodGroup {group} needs {least} pods with nodes and has {there}"
 
     def decide(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
         """What the pod's scheduler says of it; KeyError where the configuration does not have it."""

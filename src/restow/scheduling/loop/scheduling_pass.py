@@ -10,11 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from restow.cluster.pods import PENDING
+from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
 from restow.scheduling.framework.scheduling_groups import GroupKey
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.group_cycle import decide_group
 from restow.scheduling.loop.schedulers import Schedulers
+
+Group = GroupKey | CoscheduledKey
 
 
 def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[SchedulingDecision]:
@@ -32,12 +35,12 @@ def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Itera
         schedulers.settle(decision)
 
 
-def _turns(schedulers: Schedulers, pods: Iterable[int]) -> Iterator[tuple[GroupKey | None, Sequence[int]]]:
+def _turns(schedulers: Schedulers, pods: Iterable[int]) -> Iterator[tuple[Group | None, Sequence[int]]]:
     """Each pod that is in no group, and each group with its pods."""
-    turns: list[tuple[GroupKey | None, list[int]]] = []
-    groups: defaultdict[GroupKey, list[int]] = defaultdict(list)
+    turns: list[tuple[Group | None, list[int]]] = []
+    groups: defaultdict[Group, list[int]] = defaultdict(list)
     for pod in pods:
-        group = schedulers.groups.of(pod)
+        group = schedulers.group_of(pod)
         if group is None:
             turns.append((None, [pod]))
             continue
@@ -47,10 +50,11 @@ def _turns(schedulers: Schedulers, pods: Iterable[int]) -> Iterator[tuple[GroupK
     return iter(turns)
 
 
-def _schedule_group(schedulers: Schedulers, group: GroupKey, pods: Sequence[int]) -> Iterator[SchedulingDecision]:
+def _schedule_group(schedulers: Schedulers, group: Group, pods: Sequence[int]) -> Iterator[SchedulingDecision]:
     found = decide_group(schedulers, group, pods, lambda decision: decision.node)
     if found.is_placed:
-        rest = found.rest if holds(GROUPS_PREEMPT, schedulers.cluster) else ()
+        at_once = holds(GROUPS_PREEMPT, schedulers.cluster) and not isinstance(group, CoscheduledKey)
+        rest = found.rest if at_once else ()
         for decision in found.decisions:
             if decision.pod not in rest:
                 yield decision

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from restow.cluster.pod_values import POD_GROUP_LABEL
 from restow.scheduling.framework.requeueing import (
     ALONE,
     ANYTHING,
@@ -36,6 +37,7 @@ RESOURCES: Final[Mapping[str, Resource]] = {
     "CSIStorageCapacity": Resource.CSI_STORAGE_CAPACITY,
     "VolumeAttachment": Resource.VOLUME_ATTACHMENT,
     "PodGroup": Resource.POD_GROUP,
+    "PodGroup.scheduling.x-k8s.io": Resource.COSCHEDULED_GROUP,
     "NodeResourceTopology": Resource.NODE_RESOURCE_TOPOLOGY,
 }
 
@@ -51,9 +53,8 @@ def pod_events(old: PodFacts | None, new: PodFacts | None) -> list[ClusterEvent]
         return _pod_updates(Resource.ASSIGNED_POD, old, new)
     if old is None:
         # To a group, each of its pods matters.
-        return (
-            [ClusterEvent(Resource.UNSCHEDULABLE_POD, Action.ADD, None, new)] if new is not None and new.group else []
-        )
+        matters = new is not None and (new.group or POD_GROUP_LABEL in new.labels)
+        return [ClusterEvent(Resource.UNSCHEDULABLE_POD, Action.ADD, None, new)] if matters else []
     if old.node:
         return [ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE, old)]
     if old.nominated_node and (new is None or new.nominated_node != old.nominated_node):
