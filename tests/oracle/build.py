@@ -30,7 +30,7 @@ PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscale
 MINORS = {33: "33.13", 34: "34.4", 35: "35.4", 37: "37.2"}
 _LINKED = "36.1"
 #: Programs that link a minor's modules of their own accord.
-_WITH_MINOR = {33: ("nodetopology",)}
+_WITH_MINOR = {33: ("nodetopology", "coscheduling")}
 #: What go.mod pins for these alone.
 _INDIRECT = re.compile(r"require \(\n(?:\t.* // indirect\n)+\)\n")
 #: Where the types of plugins were up to a minor.
