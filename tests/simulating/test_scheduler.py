@@ -8,11 +8,13 @@ from dataclasses import replace
 from msgspec import structs
 
 from builders import a_node, a_pdb, selector
-from builders.cluster_objects import a_pod_group, in_group
+from builders.cluster_objects import a_coscheduled_group, a_pod_group, in_group
+from restow.cluster.pod_values import POD_GROUP_LABEL
 from restow.kube.manifests import manifest_of
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.simulating.actors import start_actors
 from restow.simulating.virtual_cluster import VirtualCluster
+from scheduling.configurations import COSCHEDULING
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import MINUTE, START, Scene
 
@@ -157,3 +159,18 @@ def test_a_gang_that_does_not_fit_leaves_its_room_to_others():
     scene.store.apply(a_bare_pod("other", **asking("3")))
     scene.run(60)
     assert scene.get("Pod", "other").node
+
+
+def test_a_group_of_coscheduling_is_bound_once_it_has_enough_pods():
+    """Its pods come one after the other, and the last one starts all of them."""
+    simulation = VirtualCluster.at(START, seed=1)
+    start_actors(simulation, [(COSCHEDULING,)])
+    simulation.store.load(manifest_of(a_node("n1", cpu="4", memory="8Gi")))
+    simulation.store.load(manifest_of(a_coscheduled_group("g", 3)))
+    nodes = []
+    for at in range(3):
+        labelled = {"metadata": {"labels": {POD_GROUP_LABEL: "g"}}}
+        simulation.store.apply(a_bare_pod(f"p{at}", **asking("1"), **labelled))
+        simulation.clock.run(START + (at + 1) * MINUTE)
+        nodes.append([pod.node for pod in simulation.store.list("Pod")])
+    assert nodes == [[""], ["", ""], ["n1", "n1", "n1"]]

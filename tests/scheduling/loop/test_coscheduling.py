@@ -128,3 +128,17 @@ def test_where_one_pod_goes_nowhere_known_no_pod_of_its_group_does() -> None:
     found = Pass(a_node("n", cpu="4"), *members(2))
     assert found.placed() == []
     assert all("are not known here" in found.message(name) for name in ("g-0", "g-1"))
+
+
+def why(*objects: Object, coschedules: bool = True) -> str | None:
+    """Why the next pod of ``r`` would not be bound."""
+    found = Pass(a_node("n", cpu="4"), *objects, coschedules=coschedules)
+    return found.schedulers.why_never_bound(found.state.cluster.pods.names.index("r"))
+
+
+def test_the_next_pod_of_a_group_is_bound_if_the_group_has_enough_pods_with_nodes() -> None:
+    running = [a_pod(name, cpu="0", node="n", labels={POD_GROUP_LABEL: "g"}) for name in ("q", "r")]
+    assert why(a_coscheduled_group("g", 2), *running) is None
+    assert why(a_coscheduled_group("g", 3), *running) == "PodGroup default/g needs 3 pods with nodes and has 2"
+    assert why(a_coscheduled_group("another", 3), *running) == "PodGroup not found"
+    assert why(a_coscheduled_group("g", 3), *running, coschedules=False) is None
