@@ -1,6 +1,6 @@
 # The verbs of the project; CI calls these and nothing else. Everything is made below .venv/ and build/.
 # PYTHON makes the environment VENV: make test PYTHON=python3.13 VENV=build/venv/3.13 tests on another one.
-# WITHOUT=hypothesis leaves the property tests out. Packages have the versions of CONSTRAINTS; CONSTRAINTS= takes the newest that pyproject.toml allows.
+# WITHOUT=hypothesis leaves the property tests out, ONE_OF=3 two of three tests, always the same ones. Packages have the versions of CONSTRAINTS; CONSTRAINTS= takes the newest that pyproject.toml allows.
 PYTHON ?= python3
 VENV := .venv
 CONSTRAINTS := constraints.txt
@@ -28,7 +28,7 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
 
 test: $(VENV)/developing                ## All tests but those of oracle and e2e, on all processors; nothing is measured (bench).
-	$(BIN)/python -m pytest -n auto -m "not oracle and not e2e$(if $(WITHOUT), and not $(WITHOUT))"
+	$(BIN)/python -m pytest -n auto $(if $(ONE_OF),--one-of $(ONE_OF) )-m "not oracle and not e2e$(if $(WITHOUT), and not $(WITHOUT))"
 
 fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))

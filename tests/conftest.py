@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import zlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,18 @@ settings.register_profile("restow", deadline=None, suppress_health_check=[Health
 # CI tries the same examples each time: a change is refused for what it does. Everybody else's runs look further.
 settings.register_profile("ci", settings.get_profile("restow"), derandomize=True)
 settings.load_profile("ci" if "CI" in os.environ else "restow")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--one-of", type=int, default=1, metavar="N", help="Run one of N tests, always the same ones.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what --one-of leaves out; the names decide, so it is the same whatever else is chosen."""
+    count = config.getoption("--one-of")
+    chosen = [zlib.crc32(each.nodeid.encode()) % count == 0 for each in items]
+    config.hook.pytest_deselected(items=[each for each, is_chosen in zip(items, chosen, strict=True) if not is_chosen])
+    items[:] = [each for each, is_chosen in zip(items, chosen, strict=True) if is_chosen]
 
 
 @pytest.fixture(scope="session", autouse=True)

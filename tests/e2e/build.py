@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.binaries import GIVEN, PROGRAMS, ROOT, SIGNERS, SIGNING, TOOLS, binaries
-from oracle.build import go_on_the_path, installed_go
+from oracle.build import COMPILING, go_on_the_path, installed_go
 
 TESTS = Path(__file__).resolve().parents[1]
 BINARIES = ROOT / "build" / "e2e" / "bin"
@@ -128,7 +128,7 @@ def _build(go: str, program: Program, progress: str) -> None:
     print(f"{progress} {program.name} {program.version}: in {source.relative_to(ROOT)}, {program.package}", flush=True)
     begin = time.monotonic()
     _stamp(program).unlink(missing_ok=True)
-    subprocess.run(command, cwd=source, env=os.environ | {"CGO_ENABLED": "0"}, check=True)
+    subprocess.run(command, cwd=source, env=os.environ | COMPILING, check=True)
     _stamp(program).write_text(program.fingerprint)
     size = binary.stat().st_size >> 20
     print(f"{progress} {program.name} is built: {time.monotonic() - begin:.0f} s, {size} MiB", flush=True)

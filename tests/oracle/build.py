@@ -43,6 +43,8 @@ _ONLY_IN = {
     "groups_36.go": range(36, 37),
     "groups_37.go": range(36, 38),
 }
+#: Go's compiler, which is many short processes, takes a third less time if none looks for garbage before it needs to.
+COMPILING = {"CGO_ENABLED": "0", "GOGC": "off", "GOMEMLIMIT": "3GiB"}
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 
@@ -88,7 +90,7 @@ def build(go: str, source: Path, binary: Path, *flags: str) -> None:
     """Compiles one of the programs."""
     command = [go, "build", "-trimpath", *flags, "-o", str(binary), "."]
     print(f"In {source.relative_to(ROOT)}: CGO_ENABLED=0 {' '.join(command)}", flush=True)
-    subprocess.run(command, cwd=source, env=os.environ | {"CGO_ENABLED": "0"}, check=True)
+    subprocess.run(command, cwd=source, env=os.environ | COMPILING, check=True)
     print(f"Built {binary.relative_to(ROOT)}")
 
 
