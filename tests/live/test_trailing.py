@@ -27,6 +27,16 @@ _TIME = parse_time(GENERATED)
 _PODS = 160
 
 
+def a_quota(room: int) -> Object:
+    """A quota with room for so many pods more, of a namespace in which generated clusters have many."""
+    metadata = {"name": "team", "namespace": "images", "uid": "team"}
+    return {
+        "kind": "ResourceQuota",
+        "metadata": metadata,
+        "status": {"hard": {"pods": str(room)}, "used": {"pods": "0"}},
+    }
+
+
 class Followed:
     """A store, the objects in it, and a state that follows it."""
 
@@ -36,7 +46,7 @@ class Followed:
         self.trailing: TrailingState | None = None
         #: How often the state was of use.
         self.used = 0
-        for each in generate("mixed", 10, _PODS, seed):
+        for each in (*generate("mixed", 10, _PODS, seed), a_quota(9)):
             self.put(each)
         self.rules = CycleRules(load_policy(policy_for("mixed").encode(), "policy.yaml", plugins()).policy)
         self.follow()
@@ -137,14 +147,16 @@ def change_nodes(on: Followed) -> None:
 
 
 def change_another_object(on: Followed) -> None:
-    """A budget, or a controller of pods."""
-    thing = on.any("PodDisruptionBudget", "ReplicaSet", "Deployment")
+    """A budget, a controller of pods, or a quota."""
+    thing = on.any("PodDisruptionBudget", "ReplicaSet", "Deployment", "ResourceQuota")
     key = thing["metadata"]["namespace"], thing["metadata"]["name"]
     if on.chance.random() < 0.1:
         on.remove(thing["kind"], key)
     elif thing["kind"] == "PodDisruptionBudget":
         thing.setdefault("status", {})["disruptionsAllowed"] = on.chance.randrange(3)
         on.put(thing)
+    elif thing["kind"] == "ResourceQuota":
+        on.put(a_quota(on.chance.randrange(3)))
     else:
         thing["spec"]["replicas"] = on.chance.randrange(1, 5)
         on.put(thing)

@@ -5,7 +5,7 @@ of the first one is brought up to date: watches note what may have changed, and 
 Nothing changes while a decision is made. What is gone leaves traces in the tables of the state, so it ends once a quarter
 of the cluster has changed.
 
-Pods, nodes, budgets and controllers are followed. What else changes, the scheduler's rules may have been worked out from,
+Pods, nodes, budgets, quotas and controllers are followed. What else changes, the scheduler's rules may have been worked out from,
 and what only a snapshot finds out is left to it: then the state ends, and the next one is made of a snapshot.
 """
 
@@ -30,6 +30,7 @@ _FOLLOWED: Final = frozenset(
     (
         "Node",
         "PodDisruptionBudget",
+        "ResourceQuota",
         "ReplicaSet",
         "ReplicationController",
         "Deployment",
