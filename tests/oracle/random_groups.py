@@ -39,7 +39,11 @@ class GroupContest(Contest):
         for pod in objects:
             if pod["kind"] == "Pod" and self.random() < (0.15 if pod["spec"].get("nodeName") else 0.75):
                 self._join(pod)
-        objects += [self._group(name) for name in _GROUPS if self.random() < 0.9]
+        groups = [self._group(name) for name in _GROUPS if self.random() < 0.9]
+        if any("disruptionMode" in each["spec"] for each in groups):
+            # restow lets a single pod preempt such pods one by one.
+            _make_peaceful(objects)
+        objects += groups
         for number, pod in enumerate(each for each in objects if "startTime" in each.get("status", {})):
             # Who is older decides whom a group preempts.
             pod["status"]["startTime"] = ago(1000 + number)
@@ -58,9 +62,17 @@ class GroupContest(Contest):
 
     def _group(self, name: str) -> Object:
         least = self.choice([1, 2, 2, 3, 4]) if self.random() < 0.75 else None
-        group = a_pod_group(name, least=least, priority=self._priorities[name])
+        together = {"disruptionMode": {"all": {}}} if self._has_alike and self.random() < 0.4 else {}
+        group = a_pod_group(name, least=least, priority=self._priorities[name], **together)
         group["metadata"]["creationTimestamp"] = ago(1)
         return group
+
+
+def _make_peaceful(objects: list[Object]) -> None:
+    """No pod that waits alone preempts others."""
+    for each in objects:
+        if each["kind"] == "Pod" and not {"schedulingGroup", "nodeName"}.intersection(each["spec"]):
+            each["spec"]["preemptionPolicy"] = "Never"
 
 
 def _leaves_the_queue(each: Object) -> bool:

@@ -219,3 +219,38 @@ def test_where_pods_go_is_unknown_if_the_rules_of_their_group_are(minor: int, sp
     found = Pass(a_node("n", cpu="9"), a_pod_group("g", **spec), *members("g", 2), minor=minor)
     assert all(each.unknown.startswith(why) for each in found.decisions.values())
     assert found.placed() == {}
+
+
+_TOGETHER: Object = {"disruptionMode": {"all": {}}}
+
+
+def low_group(*nodes: str, priority: int = 1, **spec: Object) -> list[Object]:
+    """A group with a pod of one CPU on each of these nodes."""
+    made = {"cpu": "1", "priority": priority, "spec": in_group("low")}
+    pods = [a_pod(f"low-{at}", node=node, created=ago(200), **made) for at, node in enumerate(nodes)]  # type: ignore[arg-type]
+    return [a_pod_group("low", priority=priority, **spec), *pods]
+
+
+def test_since_1_37_pods_that_have_to_go_together_do_wherever_they_are() -> None:
+    nodes = [a_node(name, cpu="1") for name in ("n0", "n1")]
+    high = [a_pod_group("g", least=1, priority=9), *members("g", 1, priority=9)]
+    alone = Pass(*nodes, *low_group("n0", "n1"), *high, minor=37)
+    together = Pass(*nodes, *low_group("n0", "n1", **_TOGETHER), *high, minor=37)
+    assert len(alone.victims("g-0")) == 1
+    assert together.victims("g-0") == ["low-0", "low-1"]
+    together.state.validate()
+
+
+def test_since_1_37_pods_of_a_group_are_spared_before_an_older_one_of_none() -> None:
+    nodes = [a_node("n0", cpu="2"), a_node("n1", cpu="1")]
+    single = a_pod("single", cpu="1", priority=1, node="n0", created=ago(900))
+    high = [a_pod_group("g", least=1, priority=9), *members("g", 1, priority=9)]
+    found = Pass(*nodes, *low_group("n0", "n1", **_TOGETHER), single, *high, minor=37)
+    assert found.victims("g-0") == ["single"]
+
+
+def test_since_1_37_a_pod_of_a_group_has_the_priority_of_its_pod_group_as_a_victim() -> None:
+    pod = a_pod("mighty", cpu="1", priority=50, node="n0", spec=in_group("low"))
+    high = [a_pod_group("g", least=1, priority=9), *members("g", 1, priority=9)]
+    found = Pass(a_node("n0", cpu="1"), a_pod_group("low", priority=1), pod, *high, minor=37)
+    assert found.victims("g-0") == ["mighty"]

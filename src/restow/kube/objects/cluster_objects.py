@@ -159,13 +159,20 @@ class PodGroupConstraints(Struct, frozen=True, gc=False):
     topology: tuple[TopologyConstraint, ...] | None = None
 
 
+class DisruptionMode(Struct, frozen=True, gc=False):
+    """Whether the pods of a group can only be disrupted together."""
+
+    all: dict[str, str] | None = None
+
+
 class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What decisions read of a PodGroup's spec; priority and parent count since Kubernetes 1.37."""
+    """What decisions read of a PodGroup's spec; priority, parent and disruption mode count since Kubernetes 1.37."""
 
     scheduling_policy: PodGroupPolicy = PodGroupPolicy()
     scheduling_constraints: PodGroupConstraints | None = None
     priority: Int32 = 0
     parent_composite_pod_group_name: str | None = None
+    disruption_mode: DisruptionMode | None = None
 
 
 class PodGroupCondition(Struct, frozen=True, gc=False):

@@ -1,9 +1,8 @@
 """What a whole group would preempt: the pods of lower priority, in all of the cluster, that have to go for it.
 
-All such pods leave. If the group finds its nodes then, they are reprieved one by one: first those that a budget protects,
-then the others, each time the more important first. One is spared if every pod of the group still passes on its node.
-Victims that have to go together (``disruptionMode``) are taken one by one.
-Source: PodGroupEvaluator and MoreImportantVictim, Kubernetes 1.37.
+All such pods leave. If the group finds its nodes then, they are reprieved one by one, or with those that they have to go
+with: first those that a budget protects, then the others, each time the more important first (``group_victims``). One is
+spared if every pod of the group still passes on its node. Source: PodGroupEvaluator, Kubernetes 1.37.
 """
 
 from __future__ import annotations
@@ -13,17 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
-from restow.cluster.interning import IntArray
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import PENDING
-from restow.cluster.state import ClusterState
 from restow.scheduling.framework.filtering import PreFilterResult
+from restow.scheduling.loop.group_victims import Unit, as_reprieved, by_importance, lower_units, priority_of
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.plugins.dynamic_resources import NAME as DYNAMIC_RESOURCES
-from restow.scheduling.preemption.victims import VictimBudgets, by_importance, leaves_for_others
+from restow.scheduling.preemption.victims import leaves_for_others
 
 #: Pods, and the node where each is assumed.
 Placements = list[tuple[int, int]]
@@ -64,10 +60,10 @@ def preempt(
     if state.cluster.pods.carries(pods[0], Flag.NEVER_PREEMPTS):
         return _in_vain(before, "not eligible due to preemptionPolicy=Never.")
     nominated = {pod: schedulers.nominations.node(pod) for pod in pods}
-    if any(_is_being_cleared(state, node, priority) for node in {*nominated.values()} - {PENDING}):
+    if any(_is_being_cleared(schedulers, node, priority) for node in {*nominated.values()} - {PENDING}):
         return GroupPreemption(f"{_PREFIX}ongoing preemption on nominated nodes", True, nominated)
-    lower = np.flatnonzero(state.holds_resources() & (state.node >= 0) & (state.cluster.pods.priority < priority))
-    if len(lower) == 0:
+    lower = lower_units(schedulers, priority)
+    if not lower:
         return _in_vain("", "No preemption victims found for incoming preemptor")
     found, why = _found(schedulers, lower, place)
     return _in_vain(before, why) if why else found
@@ -78,20 +74,21 @@ def _in_vain(before: str, why: str) -> GroupPreemption:
     return GroupPreemption(", ".join(filter(None, (before, f"{_PREFIX}{why}"))))
 
 
-def _is_being_cleared(state: ClusterState, node: int, priority: int) -> bool:
+def _is_being_cleared(schedulers: Schedulers, node: int, priority: int) -> bool:
     """Whether pods of less than a priority leave a node because others preempted them."""
+    state = schedulers.context.state
     leaving = (each for each in state.pods_on(node).tolist() if leaves_for_others(state, each))
-    return any(state.cluster.pods.priority[each] < priority for each in leaving)
+    return any(priority_of(schedulers, each) < priority for each in leaving)
 
 
 def _found(
-    schedulers: Schedulers, lower: IntArray, place: Callable[[], tuple[Placements, str]]
+    schedulers: Schedulers, lower: Sequence[Unit], place: Callable[[], tuple[Placements, str]]
 ) -> tuple[GroupPreemption, str]:
     """Who has to go, or why nobody helps by that."""
-    state = schedulers.context.state
-    order, homes = _in_order(schedulers, lower), dict(zip(lower.tolist(), state.node[lower].tolist(), strict=True))
+    state, order = schedulers.context.state, as_reprieved(schedulers, lower)
+    homes = {pod: int(state.node[pod]) for unit in order for pod in unit}
     with schedulers.taken_back():
-        for pod in order:
+        for pod in homes:
             state.remove(pod)
         with schedulers.taken_back():
             placements, why = place()
@@ -99,11 +96,23 @@ def _found(
             return GroupPreemption(), why
         asked = _asked(schedulers, placements)
         is_local = all(schedulers.scheduler_of(plugins.pod).is_local(plugins) for plugins, _ in asked)
-        by_node = _by_node(asked)
-        concerned = by_node.__getitem__ if is_local else lambda _node: asked
-        victims = [pod for pod in order if not _is_spared(schedulers, pod, homes[pod], concerned(homes[pod]))]
+        by_node = _by_node(asked) if is_local else None
+        units = [
+            unit for unit in order if not _is_spared(schedulers, unit, homes, _concerned(asked, by_node, unit, homes))
+        ]
+    victims = tuple(pod for unit in by_importance(schedulers, units) for pod in unit)
     found = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
-    return GroupPreemption(found, True, dict(placements), tuple(_by_importance(schedulers, victims))), ""
+    return GroupPreemption(found, True, dict(placements), victims), ""
+
+
+def _concerned(
+    asked: Sequence[_Asked], by_node: Mapping[int, Sequence[_Asked]] | None, unit: Unit, homes: Mapping[int, int]
+) -> Sequence[_Asked]:
+    """Whom to ask when some pods come back: all, or where only their own nodes matter (``by_node``), those that are there."""
+    nodes = {homes[pod] for pod in unit}
+    if by_node is None:
+        return asked
+    return by_node[nodes.pop()] if len(nodes) == 1 else [each for each in asked if each[1] in nodes]
 
 
 def _by_node(asked: Sequence[_Asked]) -> Mapping[int, Sequence[_Asked]]:
@@ -125,27 +134,12 @@ def _asked(schedulers: Schedulers, placements: Placements) -> list[_Asked]:
     return asked
 
 
-def _in_order(schedulers: Schedulers, lower: IntArray) -> list[int]:
-    """The potential victims in the order in which they are reprieved."""
-    budgets = schedulers.context.shared(VictimBudgets)
-    budgets.catch_up()
-    order = np.array(_by_importance(schedulers, lower.tolist()), dtype=np.int64)
-    violating = budgets.violating(order, np.zeros(len(order), dtype=np.int64))
-    reprieved: list[int] = [*order[violating].tolist(), *order[~violating].tolist()]
-    return reprieved
-
-
-def _by_importance(schedulers: Schedulers, pods: Sequence[int]) -> list[int]:
-    some = np.array(pods, dtype=np.int64)
-    ordered: list[int] = some[by_importance(schedulers.cluster, some, np.zeros_like(some))].tolist()
-    return ordered
-
-
-def _is_spared(schedulers: Schedulers, victim: int, node: int, asked: Sequence[_Asked]) -> bool:
-    """Whether the pods of the group that it concerns still pass with a pod back on its node, where it stays if they do."""
+def _is_spared(schedulers: Schedulers, unit: Unit, homes: Mapping[int, int], asked: Sequence[_Asked]) -> bool:
+    """Whether the pods of the group that it concerns still pass with these back on their nodes, where they stay if they do."""
     state = schedulers.context.state
     before = state.checkpoint()
-    state.place(victim, node)
+    for pod in unit:
+        state.place(pod, homes[pod])
     if not asked:
         return True
     with schedulers.taken_back():

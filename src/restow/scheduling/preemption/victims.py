@@ -141,11 +141,11 @@ def by_importance(cluster: ClusterSnapshot, some: IntArray, group: IntArray) -> 
     pods = cluster.pods
     keys: list[npt.NDArray[Any]] = [pods.rank[some], starts(pods, some), -pods.priority[some], group]
     if holds(GROUPS_PREEMPT, cluster):
-        keys.insert(2, ~_in_scheduling_group(pods, some))
+        keys.insert(2, ~in_scheduling_group(pods, some))
     return np.lexsort(keys)
 
 
-def _in_scheduling_group(pods: Pods, some: IntArray) -> BoolArray:
+def in_scheduling_group(pods: Pods, some: IntArray) -> BoolArray:
     """Which pods name a PodGroup: since 1.37 they are more important than others of the same priority."""
     table = pods.tables.group_marks
     marked = np.array([bool(scheduling_group(marks)) for marks in table], dtype=bool)
