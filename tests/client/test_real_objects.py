@@ -33,7 +33,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 PODS = RESOURCES["Pod"]
 CLASSES = RESOURCES["PriorityClass"]
 #: Kinds that a control plane alone does not serve.
-UNSERVED = ("NodeMetrics", "PodMetrics", "VerticalPodAutoscaler", "NodeResourceTopology", "DeviceTaintRule")
+UNSERVED = (
+    "NodeMetrics",
+    "PodMetrics",
+    "VerticalPodAutoscaler",
+    "NodeResourceTopology",
+    "DeviceTaintRule",
+    "PodGroup.scheduling.x-k8s.io",
+)
 
 
 @pytest_asyncio.fixture

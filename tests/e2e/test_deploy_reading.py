@@ -62,6 +62,7 @@ LOSSES = (
     Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
     # Of pods that are scheduled as groups; here none is.
     Loss("scheduling.k8s.io", "podgroups"),
+    Loss("scheduling.x-k8s.io", "podgroups"),
     # Of nodes that align pods; here none does.
     Loss("topology.node.k8s.io", "noderesourcetopologies"),
     # Of pods that claim devices; here none does.
@@ -129,7 +130,7 @@ class TestReading:
             assert {entry["certainty"] for entry in moved} == {"certain"}
             assert restow.lines("add the rule") == []
 
-    @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.resource)
+    @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.resource}.{loss.group}")
     def test_without_one_its_rule_is_named_once_and_only_who_depends_on_it_is_concerned(
         self, crowded: Crowded, tmp_path: Path, loss: Loss
     ) -> None:
