@@ -231,6 +231,14 @@ def low_group(*nodes: str, priority: int = 1, **spec: Object) -> list[Object]:
     return [a_pod_group("low", priority=priority, **spec), *pods]
 
 
+@pytest.mark.parametrize("mode", ["Pod", "PodGroup", {"single": {}}, {"all": {}}])
+@pytest.mark.parametrize("minor", [36, 37])
+def test_a_disruption_mode_of_either_version_is_read(minor: int, mode: Object | str) -> None:
+    """API servers of 1.36 fill in a word where nothing is written."""
+    group = a_pod_group("g", least=2, disruptionMode=mode)  # type: ignore[arg-type]
+    assert len(Pass(a_node("n", cpu="2"), group, *members("g", 2), minor=minor).placed()) == 2
+
+
 def test_since_1_37_pods_that_have_to_go_together_do_wherever_they_are() -> None:
     nodes = [a_node(name, cpu="1") for name in ("n0", "n1")]
     high = [a_pod_group("g", least=1, priority=9), *members("g", 1, priority=9)]

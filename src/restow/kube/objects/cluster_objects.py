@@ -160,7 +160,7 @@ class PodGroupConstraints(Struct, frozen=True, gc=False):
 
 
 class DisruptionMode(Struct, frozen=True, gc=False):
-    """Whether the pods of a group can only be disrupted together."""
+    """Whether the pods of a group can only be disrupted together, as of Kubernetes 1.37."""
 
     all: dict[str, str] | None = None
 
@@ -172,7 +172,14 @@ class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
     scheduling_constraints: PodGroupConstraints | None = None
     priority: Int32 = 0
     parent_composite_pod_group_name: str | None = None
-    disruption_mode: DisruptionMode | None = None
+    #: A word in Kubernetes 1.36: Pod, which API servers fill in, or PodGroup.
+    disruption_mode: DisruptionMode | str | None = None
+
+    @property
+    def goes_together(self) -> bool:
+        """Whether the pods of the group can only be disrupted together."""
+        mode = self.disruption_mode
+        return mode == "PodGroup" or (isinstance(mode, DisruptionMode) and mode.all is not None)
 
 
 class PodGroupCondition(Struct, frozen=True, gc=False):

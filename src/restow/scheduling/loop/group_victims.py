@@ -70,8 +70,7 @@ def _grouped(schedulers: Schedulers, pods: IntArray) -> Iterator[Unit]:
     together: dict[GroupKey, list[int]] = {}
     for pod in pods.tolist():
         found = _group(schedulers, pod)
-        mode = None if found is None else found[1].spec.disruption_mode
-        if found is None or mode is None or mode.all is None:
+        if found is None or not found[1].spec.goes_together:
             yield (pod,)
         else:
             together.setdefault(found[0], []).append(pod)
