@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from builders.affinity import ZONE, node_term
 from builders.metadata import Object, metadata, present
-from restow.kube.objects import KINDS
 
 
 def a_namespace(name: str, *, labels: Object | None = None, annotations: Object | None = None) -> Object:
@@ -133,13 +132,6 @@ def a_coscheduled_group(name: str, least: int, **amounts: str) -> Object:
         "metadata": metadata("PodGroup", name, "default"),
         "spec": {"minMember": least} | ({"minResources": amounts} if amounts else {}),
     }
-
-
-def known_kind(made: Object) -> str:
-    """The kind of an object as ``KINDS`` has it: with its group where another group has the same word."""
-    kind: str = made["kind"]
-    qualified = f"{kind}.{made.get('apiVersion', '').rpartition('/')[0]}"
-    return qualified if qualified in KINDS else kind
 
 
 def in_group(name: str) -> Object:

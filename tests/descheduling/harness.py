@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 
-from builders.cluster_objects import known_kind
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
-from restow.kube.objects import KINDS
+from restow.kube.objects import KINDS, known_kind
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 
@@ -36,7 +35,7 @@ def a_cluster(*objects: Object) -> ClusterSnapshot:
     """The cluster that a dump of these objects would give."""
     store = ClusterStore()
     for each in objects:
-        kind = known_kind(each)
+        kind = known_kind(each["kind"], each.get("apiVersion", ""))
         store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
     return store.snapshot()
 

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from builders import Object
-from builders.cluster_objects import known_kind
 from e2e.kinds import collection, path_of
+from restow.kube.objects import known_kind
 
 T = TypeVar("T")
 #: Of calls made at once.
@@ -106,7 +106,9 @@ class Rest:
     def create(self, thing: Object) -> Object:
         """The object as it is stored."""
         namespace = thing["metadata"].get("namespace", "default")
-        created: Object = self.call("POST", collection(known_kind(thing), namespace), thing)
+        created: Object = self.call(
+            "POST", collection(known_kind(thing["kind"], thing["apiVersion"]), namespace), thing
+        )
         return created
 
     def create_all(self, things: list[Object]) -> list[Object]:

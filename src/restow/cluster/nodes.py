@@ -26,6 +26,8 @@ from restow.kube.taints import FENCE
 #: Resources that every node is asked for, in the first rows of every amount array.
 CPU, MEMORY, PODS = 0, 1, 2
 BASIC_RESOURCES = ("cpu", "memory", "pods")
+#: What a scheduler has an amount of for every node, listed or not.
+ALWAYS_COUNTED = (*BASIC_RESOURCES, "ephemeral-storage")
 #: The tables of resources by nodes.
 _AMOUNTS = ("allocatable", "capacity", "lists_allocatable", "lists_capacity")
 

@@ -205,6 +205,11 @@ def scheduling_group(marks: GroupMarks) -> str:
     return dict(marks).get(SCHEDULING_GROUP, "") if marks else ""
 
 
+def coscheduling_group(labels: Mapping[str, str]) -> str:
+    """The name of the PodGroup of Coscheduling in these labels; empty where there is none."""
+    return labels.get(POD_GROUP_LABEL, "")
+
+
 @dataclass(slots=True, frozen=True)
 class PodTables:
     """The distinct values that the identifier columns of ``Pods`` point into."""

@@ -5,8 +5,8 @@ of the first one is brought up to date: watches note what may have changed, and 
 Nothing changes while a decision is made. What is gone leaves traces in the tables of the state, so it ends once a quarter
 of the cluster has changed.
 
-Pods, nodes, budgets, quotas and controllers are followed. What else changes, the scheduler's rules may have been worked out from,
-and what only a snapshot finds out is left to it: then the state ends, and the next one is made of a snapshot.
+Pods, nodes, budgets, quotas and controllers are followed. What else changes, the scheduler's rules may have been worked
+out from, and what only a snapshot finds out is left to it: then the state ends, and the next one is made of a snapshot.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from restow.kube.manifests.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from restow.kube.objects import API_VERSIONS, KINDS, written_kind
+from restow.kube.objects import API_VERSIONS, known_kind, written_kind
 
 #: Any object.
 Manifest = (
@@ -100,9 +100,7 @@ def manifest_of(document: Json) -> Manifest:
         return read
     metadata = decoding.decode(msgspec.json.Decoder(Metadata), msgspec.json.encode(document.get("metadata") or {}))
     content = {name: value for name, value in document.items() if name not in ("kind", "metadata")}
-    group = str(document.get("apiVersion", "")).rpartition("/")[0]
-    qualified = f"{kind}.{group}"
-    return Other(qualified if qualified in KINDS else kind, metadata, content)
+    return Other(known_kind(kind, str(document.get("apiVersion", ""))), metadata, content)
 
 
 def document_of(manifest: Manifest) -> dict[str, Any]:

@@ -204,6 +204,7 @@ __all__ = [
     "Workload",
     "ZoneResource",
     "decode_part",
+    "known_kind",
     "without_page",
     "written_kind",
 ]
@@ -254,6 +255,12 @@ DEVICE_KINDS: Final = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", 
 KINDS: Final[Mapping[str, type[Struct]]] = {kind: struct for kind, (_, struct) in _ALL.items()}
 
 API_VERSIONS: Final[Mapping[str, str]] = {kind: version for kind, (version, _) in _ALL.items()}
+
+
+def known_kind(kind: str, api_version: str) -> str:
+    """The kind of an object as ``KINDS`` has it: with its group where another group has the same word."""
+    qualified = f"{kind}.{api_version.rpartition('/')[0]}"
+    return qualified if qualified in KINDS else kind
 
 
 def written_kind(kind: str) -> str:

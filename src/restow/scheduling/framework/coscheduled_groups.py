@@ -15,15 +15,14 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.nodes import BASIC_RESOURCES
-from restow.cluster.pod_values import POD_GROUP_LABEL
+from restow.cluster.nodes import ALWAYS_COUNTED
+from restow.cluster.pod_values import coscheduling_group
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.kube.objects import CoscheduledGroup, WireQuantity
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
+from restow.scheduling.framework.scheduling_groups import NamingPods
 
-#: What the scheduler has an amount of for every node.
-_ALWAYS_LISTED: Final = (*BASIC_RESOURCES, "ephemeral-storage")
 #: Of the PodGroups.
 KIND: Final = "PodGroup.scheduling.x-k8s.io"
 
@@ -45,15 +44,12 @@ class CoscheduledGroups:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._pods = state.cluster.pods
-        #: The sets of labels that name each group; of so many sets.
-        self._labels: dict[str, list[int]] = {}
-        self._read = 0
+        self._naming = NamingPods(self._pods, "labels", coscheduling_group)
 
     def of(self, pod: int) -> CoscheduledKey | None:
         """The group that a pod names; None where it names none."""
-        tables = self._pods.tables
-        name = tables.labels[self._pods.labels[pod]].get(POD_GROUP_LABEL, "")
-        return CoscheduledKey(tables.namespaces[self._pods.namespace[pod]], name) if name else None
+        found = self._naming.of(pod)
+        return None if found is None else CoscheduledKey(*found)
 
     def found(self, key: CoscheduledKey) -> CoscheduledGroup | None:
         """The object; None where there is none."""
@@ -62,11 +58,7 @@ class CoscheduledGroups:
 
     def members(self, key: CoscheduledKey) -> IntArray:
         """The pods of a group that are there, also those that are over."""
-        self._catch_up()
-        pods = self._pods
-        is_there = np.array([each == key.namespace for each in pods.tables.namespaces], dtype=bool)
-        named = np.isin(pods.labels, self._labels.get(key.name, ())) & is_there[pods.namespace]
-        members: IntArray = np.flatnonzero(named & self._state.exists)
+        members: IntArray = np.flatnonzero(self._naming.with_name((key.namespace, key.name)) & self._state.exists)
         return members
 
     def placed(self, key: CoscheduledKey) -> list[int]:
@@ -86,14 +78,6 @@ class CoscheduledGroups:
         """What the nodes together do not have free of some amounts, without the pods of a group."""
         room = _Room(self._state, self.members(key))
         return {name: wanted for name, wanted in asked.items() if not room.has(name, parse_quantity(wanted).nano)}
-
-    def _catch_up(self) -> None:
-        """Read the sets of labels that are new."""
-        table = self._pods.tables.labels
-        for number in range(self._read, len(table)):
-            if name := table[number].get(POD_GROUP_LABEL, ""):
-                self._labels.setdefault(name, []).append(number)
-        self._read = len(table)
 
 
 @dataclass(frozen=True)
@@ -122,5 +106,5 @@ class _Room:
             free[:, state.node[pod]] += state.held_by(pod)
             free[pods, state.node[pod]] += 1
         # What a node does not list, it does not owe either.
-        listed = nodes.lists_allocatable | np.isin(nodes.resources, _ALWAYS_LISTED)[:, np.newaxis]
+        listed = nodes.lists_allocatable | np.isin(nodes.resources, ALWAYS_COUNTED)[:, np.newaxis]
         return np.where(listed, free, 0)

@@ -8,13 +8,14 @@ and the gang has enough pods. Source: the plugin GangScheduling and the states o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_values import scheduling_group
-from restow.cluster.pods import PENDING
+from restow.cluster.pods import PENDING, Pods
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodGroup
 from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
@@ -23,22 +24,59 @@ from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
 GroupKey = tuple[str, str]
 
 
+class NamingPods:
+    """Which pods name something of their namespace, in a part that many share: an identifier column and its table."""
+
+    def __init__(self, pods: Pods, column: str, name_of: Callable[[Any], str]) -> None:
+        self._pods, self._column, self._name_of = pods, column, name_of
+        #: The name in each part that has one, and the parts with each name; for so many parts.
+        self._names: dict[int, str] = {}
+        self._parts: dict[str, list[int]] = {}
+        self._read = 0
+
+    def __bool__(self) -> bool:
+        """Whether some pod may name anything."""
+        self._catch_up()
+        return bool(self._names)
+
+    def of(self, pod: int) -> tuple[str, str] | None:
+        """The namespace of a pod and what it names there; None where it names nothing."""
+        self._catch_up()
+        name = self._names.get(int(getattr(self._pods, self._column)[pod])) if self._names else None
+        return None if name is None else (self._pods.tables.namespaces[self._pods.namespace[pod]], name)
+
+    def with_name(self, key: tuple[str, str]) -> BoolArray:
+        """The pods that name this of this namespace, bool[pod]."""
+        self._catch_up()
+        pods, (namespace, name) = self._pods, key
+        is_there = np.array([each == namespace for each in pods.tables.namespaces], dtype=bool)
+        named: BoolArray = np.isin(getattr(pods, self._column), self._parts.get(name, ()))
+        named &= is_there[pods.namespace]
+        return named
+
+    def _catch_up(self) -> None:
+        """Read the parts that are new."""
+        table = getattr(self._pods.tables, self._column)
+        if self._read == len(table):
+            return
+        for part in range(self._read, len(table)):
+            if name := self._name_of(table[part]):
+                self._names[part] = name
+                self._parts.setdefault(name, []).append(part)
+        self._read = len(table)
+
+
 class SchedulingGroups:
     """The groups that the pods of one state name."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._pods = state.cluster.pods
-        #: The name in each mark that has one, and the marks with each name; for so many marks.
-        self._names: dict[int, str] = {}
-        self._marks: dict[str, list[int]] = {}
-        self._read = 0
+        self._naming = NamingPods(self._pods, "group_marks", scheduling_group)
 
     def of(self, pod: int) -> GroupKey | None:
         """The group that a pod names; None where it names none."""
-        self._catch_up()
-        name = self._names.get(int(self._pods.group_marks[pod])) if self._names else None
-        return None if name is None else (self._pods.tables.namespaces[self._pods.namespace[pod]], name)
+        return self._naming.of(pod)
 
     def pod_group(self, key: GroupKey) -> PodGroup | None:
         """The object; None where there is none."""
@@ -52,11 +90,7 @@ class SchedulingGroups:
 
     def _named(self, key: GroupKey) -> BoolArray:
         """The pods that name a group and are not over, bool[pod]."""
-        self._catch_up()
-        pods, (namespace, name) = self._pods, key
-        is_there = np.array([each == namespace for each in pods.tables.namespaces], dtype=bool)
-        named: BoolArray = np.isin(pods.group_marks, self._marks.get(name, ())) & ~pods.terminal
-        named &= is_there[pods.namespace]
+        named: BoolArray = self._naming.with_name(key) & ~self._pods.terminal
         return named
 
     def placed(self, key: GroupKey) -> list[int]:
@@ -110,23 +144,11 @@ class SchedulingGroups:
 
     def held_back(self, pods: Iterable[int]) -> dict[int, str]:
         """Those of some pods that may not be tried yet because of their group, and why."""
-        self._catch_up()
-        if not self._names:
+        if not self._naming:
             return {}
         groups = {pod: key for pod in pods if (key := self.of(pod)) is not None}
         reasons = {key: self.why_not_tried(key) for key in set(groups.values())}
         return {pod: why for pod, key in groups.items() if (why := reasons[key]) is not None}
-
-    def _catch_up(self) -> None:
-        """Read the marks of pods that are new."""
-        table = self._pods.tables.group_marks
-        if self._read == len(table):
-            return
-        for mark in range(self._read, len(table)):
-            if name := scheduling_group(table[mark]):
-                self._names[mark] = name
-                self._marks.setdefault(name, []).append(mark)
-        self._read = len(table)
 
 
 def least_of(group: PodGroup) -> int:

@@ -1,8 +1,7 @@
 """One attempt for all waiting pods of a group of Coscheduling: nodes for so many as its PodGroup asks for, or for none.
 
 The pods are decided one after the other, each with those before it on their nodes. If so many have a node as ``minMember``
-says, those that had one before included, they get theirs; pods that found none wait alone, and are counted by nobody. If
-there are too few, no pod gets a node, and each waits until something may help one of them: then all are tried again.
+says, those that had one before included, they get theirs; pods that found none wait alone. If there are too few, no pod gets a node, and each waits until something may help one of them: then all are tried again.
 
 The plugin comes to the same end by another way: at Permit a pod waits on its node until enough others are there, and each
 that waits has the others tried at once; one that fits nowhere sends them back, or their time is over.
@@ -18,8 +17,8 @@ from typing import Final
 from restow.cluster.pods import PENDING
 from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer
-from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
-from restow.scheduling.loop.group_trial import Choose, GroupDecision, GroupTrial, held_back, words_about
+from restow.scheduling.loop.decision import GroupWait
+from restow.scheduling.loop.group_trial import Choose, GroupDecision, GroupTrial, held_back, unanswered, words_about
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.plugins.coscheduling import NAME
 
@@ -40,28 +39,22 @@ def decide_coscheduled(
             trial.take(schedulers, schedulers.decide(pod, timer), choose)
     unknown = next((each.unknown for each in trial.decisions if each.unknown), "")
     if unknown:
-        return _unanswered(schedulers, group, pods, unknown)
+        return unanswered(schedulers, pods, unknown)
     if found is None:
-        return _rejected(group, trial, GroupWait(_NOT_FOUND, f"PodGroup {group} is not there", rejected_by=_BY_PLUGIN))
+        return _rejected(trial, GroupWait(_NOT_FOUND, f"PodGroup {group} is not there", rejected_by=_BY_PLUGIN))
     least, ready = found.spec.min_member, sum(each.ranking is not None for each in trial.decisions)
     if ready and trial.before + ready >= least:
         nodes = [PENDING if each.ranking is None else node for each, node in trial.pairs]
-        return GroupDecision(group, trial.decisions, nodes, True)
+        return GroupDecision(trial.decisions, nodes, True)
     words = words_about(f"PodGroup {group}", least, ready, trial.before)
-    return _rejected(group, trial, GroupWait(_REJECTED, words, rejected_by=_BY_PLUGIN))
+    return _rejected(trial, GroupWait(_REJECTED, words, rejected_by=_BY_PLUGIN))
 
 
-def _rejected(group: CoscheduledKey, trial: GroupTrial, wait: GroupWait) -> GroupDecision:
+def _rejected(trial: GroupTrial, wait: GroupWait) -> GroupDecision:
     """No pod gets a node; those that found one are told why. While others preempt for it, their nodes are kept."""
     preempting = any(each.preempts_on != PENDING for each in trial.decisions)
     decisions = [
         each if each.ranking is None else held_back(each, replace(wait, node=node if preempting else PENDING))
         for each, node in trial.pairs
     ]
-    return GroupDecision(group, decisions, trial.nodes, False, wait.message)
-
-
-def _unanswered(schedulers: Schedulers, group: CoscheduledKey, pods: Sequence[int], unknown: str) -> GroupDecision:
-    """Where one pod goes is unknown, and with it where the others do."""
-    decisions: list[SchedulingDecision] = [replace(schedulers.unasked(pod), unknown=unknown) for pod in pods]
-    return GroupDecision(group, decisions, [PENDING] * len(pods), False, unknown)
+    return GroupDecision(decisions, trial.nodes, False, wait.message)

@@ -26,7 +26,7 @@ from restow.scheduling.loop.coscheduling import decide_coscheduled
 from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
 from restow.scheduling.loop.group_preemption import Placements, preempt
 from restow.scheduling.loop.group_rules import mismatch
-from restow.scheduling.loop.group_trial import Choose, GroupDecision, GroupTrial, held_back, words_about
+from restow.scheduling.loop.group_trial import Choose, GroupDecision, GroupTrial, held_back, unanswered, words_about
 from restow.scheduling.loop.schedulers import Schedulers
 
 #: What every pod is told whose group gets no nodes, before the reason.
@@ -53,7 +53,7 @@ def decide_group(
     if found is None:
         return cycle.broken_off(pods, {}, f"failed to get podGroup {'/'.join(group)}")
     if unknown := schedulers.groups.unknown(group):
-        return cycle.unanswered(pods, unknown)
+        return unanswered(schedulers, pods, unknown)
     if problem := mismatch(schedulers, group, found, pods):
         return cycle.broken_off(pods, {}, problem)
     return cycle.as_one(pods) if holds(GROUPS_PREEMPT, schedulers.cluster) else cycle.pod_by_pod(pods)
@@ -84,7 +84,7 @@ class _Cycle:
             ]
             return self._failed(given_up, trial.nodes, _FAILED)
         if all(each.ranking is not None for each, node in trial.pairs if node != PENDING):
-            return GroupDecision(self.group, trial.decisions, trial.nodes, True)
+            return GroupDecision(trial.decisions, trial.nodes, True)
         words = f"{_title(self.group)} gets its nodes once the pods are gone that its pods preempt"
         waiting = [
             each if each.ranking is None else held_back(each, GroupWait(_PREEMPTING, words, node))
@@ -99,7 +99,7 @@ class _Cycle:
         if trial.broken:
             return self._broken(pods, trial)
         if trial.is_enough:
-            return GroupDecision(self.group, trial.decisions, trial.nodes, True)
+            return GroupDecision(trial.decisions, trial.nodes, True)
         found = preempt(self.schedulers, self.pod_group.spec.priority, pods, lambda: self._placements(pods))
         told = ", ".join(filter(None, (trial.told, found.message)))
         given_up = told if found.helps else f"{_FAILED}, {told}"
@@ -152,18 +152,13 @@ class _Cycle:
         return words_about(_title(self.group), least_of(self.pod_group), found, self._have_nodes())
 
     def _failed(self, decisions: Sequence[SchedulingDecision], nodes: Sequence[int], message: str) -> GroupDecision:
-        return GroupDecision(self.group, decisions, nodes, False, message)
-
-    def unanswered(self, pods: Sequence[int], unknown: str) -> GroupDecision:
-        """That it is not known where any of the pods goes."""
-        decisions = [replace(self.schedulers.unasked(pod), unknown=unknown) for pod in pods]
-        return self._failed(decisions, [PENDING] * len(pods), unknown)
+        return GroupDecision(decisions, nodes, False, message)
 
     def _broken(self, pods: Sequence[int], trial: GroupTrial) -> GroupDecision:
         """A decision about one of the pods broke off, and with it all of them."""
         last = trial.decisions[-1]
         if last.unknown:
-            return self.unanswered(pods, last.unknown)
+            return unanswered(self.schedulers, pods, last.unknown)
         return self.broken_off(pods, {last.pod: last}, f"failed to schedule other pod from a pod group: {last.error}")
 
     def broken_off(self, pods: Sequence[int], known: dict[int, SchedulingDecision], problem: str) -> GroupDecision:

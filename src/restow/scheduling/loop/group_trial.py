@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from restow.cluster.pods import PENDING
-from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
-from restow.scheduling.framework.scheduling_groups import GroupKey
 from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
 from restow.scheduling.loop.group_preemption import Placements
 from restow.scheduling.loop.schedulers import Schedulers
@@ -20,7 +18,6 @@ Choose = Callable[[SchedulingDecision], int]
 class GroupDecision:
     """What one cycle says of a group."""
 
-    group: GroupKey | CoscheduledKey
     #: About the pods in the order in which they are tried; each is true with those before it on their nodes.
     decisions: Sequence[SchedulingDecision]
     #: Where each pod is meanwhile, or PENDING.
@@ -96,6 +93,12 @@ class GroupTrial:
 def held_back(decision: SchedulingDecision, wait: GroupWait) -> SchedulingDecision:
     """The decision about a pod that does not get its node, or has found none, because its group waits."""
     return replace(decision, ranking=None, group_wait=wait)
+
+
+def unanswered(schedulers: Schedulers, pods: Sequence[int], unknown: str) -> GroupDecision:
+    """That it is not known where any of the pods goes."""
+    decisions = [replace(schedulers.unasked(pod), unknown=unknown) for pod in pods]
+    return GroupDecision(decisions, [PENDING] * len(pods), False, unknown)
 
 
 def words_about(title: str, least: int, found: int, there: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.pod_values import POD_GROUP_LABEL
+from restow.cluster.pod_values import coscheduling_group
 from restow.documents.findings import Issue
 from restow.kube.objects import CoscheduledGroup, Int64
 from restow.scheduling.framework.context import Context
@@ -107,7 +107,7 @@ class Coscheduling:
 
 
 class Rejecting:
-    """The plugin at postFilter: it helps nobody."""
+    """The plugin at postFilter, which helps no pod."""
 
     def __init__(self, handle: Handle, _args: CoschedulingArgs) -> None:
         self._pods = handle.context.state.cluster.pods
@@ -141,7 +141,7 @@ def _is_its_group(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
 
 
 def _group(pod: PodFacts) -> str:
-    return pod.labels.get(POD_GROUP_LABEL, "")
+    return coscheduling_group(pod.labels)
 
 
 PLUGIN = SchedulerPlugin(

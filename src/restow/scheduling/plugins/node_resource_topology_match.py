@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import BASIC_RESOURCES, NodePart, Nodes
+from restow.cluster.nodes import ALWAYS_COUNTED, NodePart, Nodes
 from restow.cluster.state import ClusterState
 from restow.documents.findings import Issue
 from restow.kube.objects import Int64, NodeResourceTopology
@@ -56,8 +56,6 @@ _OUTCOMES: Final = tuple(Outcome((each,)) for each in _REASONS)
 _UNKNOWN: Final = f"its scheduler looks at NUMA nodes, and objects of kind {KIND} are not known here"
 #: After so many changed objects all are read again.
 _MOST_CHANGES: Final = 100_000
-#: What the scheduler has an amount of for every node.
-_ALWAYS_LISTED: Final = (*BASIC_RESOURCES, "ephemeral-storage")
 
 
 class ZoneScoringStrategy(Struct, frozen=True):
@@ -273,7 +271,7 @@ class NodeResourceTopologyMatch:
 def _listed_on(nodes: Nodes, node: int) -> frozenset[str]:
     """The resources that a node has at all."""
     listed = zip(nodes.resources, nodes.lists_allocatable[:, node].tolist(), strict=True)
-    return frozenset(_ALWAYS_LISTED).union(name for name, is_listed in listed if is_listed)
+    return frozenset(ALWAYS_COUNTED).union(name for name, is_listed in listed if is_listed)
 
 
 def shortage_on(state: ClusterState, pod: int, node: int) -> str:

@@ -21,7 +21,7 @@ from restow.kube import decoding
 from restow.kube.decoding import path_first
 from restow.kube.excerpts import excerpt, title
 from restow.kube.manifests import CronJob, Manifest, document_of, kind_of, manifest_of
-from restow.kube.objects import API_VERSIONS, GROUPS, KINDS
+from restow.kube.objects import API_VERSIONS, GROUPS, KINDS, known_kind
 from restow.kube.old_versions import CONVERSIONS, conversion_note, convert
 from restow.policies.load import LoadedPolicy, load_policy
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
@@ -115,8 +115,7 @@ def _name(data: Mapping[str, Any], kind: str) -> str:
 
 
 def _check_group(version: str, kind: str, name: str) -> None:
-    group = version.rpartition("/")[0]
-    if kind in GROUPS and group != GROUPS[kind] and f"{kind}.{group}" not in KINDS:
+    if kind in GROUPS and version.rpartition("/")[0] != GROUPS[known_kind(kind, version)]:
         raise ValueError(f"{name}: apiVersion {excerpt(version)} is unknown; write {API_VERSIONS[kind]}")
 
 
