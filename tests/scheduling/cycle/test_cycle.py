@@ -132,9 +132,7 @@ class World:
             case "delete" if pods:
                 self.objects.remove("Pod", self.chance.choice(pods))
             case "bump" if pods:
-                name = self.chance.choice(pods)
-                changed = self.objects.pods[name] | {"status": {"phase": self.chance.choice(("Pending", "Failed"))}}
-                self.objects.put("Pod", changed)
+                self.bump(self.objects.pods[self.chance.choice(pods)])
             case "node":
                 self.change_a_node()
             case "group":
@@ -160,6 +158,12 @@ class World:
         cpu, priority = self.chance.choice((100, 400, 700)), self.chance.choice((0, 0, 5))
         pod = a_pod(name, uid=f"{name}-{self.made}", cpu=f"{cpu}m", priority=priority, labels=labels, spec=spec)
         self.objects.put("Pod", pod)
+
+    def bump(self, pod: Object) -> None:
+        """Something of a pod changes; one that has failed stays so."""
+        phase = self.chance.choice(("Pending", "Failed"))
+        if pod.get("status", {}).get("phase") != "Failed":
+            self.objects.put("Pod", pod | {"status": {"phase": phase}})
 
     def change_a_node(self) -> None:
         name = self.chance.choice(_NODES)
