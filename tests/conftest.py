@@ -27,8 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--one-of", type=int, default=1, metavar="N", help="Run one of N tests, always the same ones.")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what --one-of leaves out; the names decide, so it is the same whatever else is chosen."""
+    """Leave out what --one-of leaves out: last, so that snapshots of what is left out are not taken for unused ones.
+
+    The names decide, so it is the same whatever else is chosen.
+    """
     count = config.getoption("--one-of")
     chosen = [zlib.crc32(each.nodeid.encode()) % count == 0 for each in items]
     config.hook.pytest_deselected(items=[each for each, is_chosen in zip(items, chosen, strict=True) if not is_chosen])
