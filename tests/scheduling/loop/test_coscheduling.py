@@ -6,46 +6,19 @@ The plugin itself, in the scheduler that its project builds, decides about the s
 
 from __future__ import annotations
 
-import numpy as np
-
 from builders import Object, a_node, a_pod, ago
 from builders.cluster_objects import a_coscheduled_group, a_pod_group, in_group
-from descheduling.harness import a_cluster
 from restow.cluster.pod_values import POD_GROUP_LABEL
-from restow.cluster.state import ClusterState
-from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
-from restow.scheduling.framework.context import Context
-from restow.scheduling.loop.decision import SchedulingDecision
-from restow.scheduling.loop.schedulers import Schedulers
-from restow.scheduling.loop.scheduling_pass import schedule
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from scheduling.configurations import COSCHEDULING
+from scheduling.loop.group_pass import Pass
 
 _REJECTED = "0/1 nodes are available: 1 optimistic rejection in PostFilter."
 
 
-class Pass:
-    """One pass over the queue of a cluster whose scheduler has the plugin, told by the names of pods."""
-
-    def __init__(self, *objects: Object, coschedules: bool = True) -> None:
-        self.state = ClusterState(a_cluster(*objects))
-        self.schedulers = Schedulers(Context.of(self.state), (COSCHEDULING if coschedules else DEFAULT_PROFILE,))
-        names = self.state.cluster.pods.names
-        self.decisions: dict[str, SchedulingDecision] = {
-            names[each.pod]: each for each in schedule(self.schedulers, self.schedulers.queue().pods)
-        }
-
-    def message(self, name: str) -> str:
-        return self.decisions[name].message
-
-    def words(self, name: str) -> str:
-        wait = self.decisions[name].group_wait
-        return "" if wait is None else wait.words
-
-    def placed(self) -> list[str]:
-        """The pods that have a node after the pass."""
-        self.state.validate()
-        pods = np.flatnonzero(self.state.exists & (self.state.node >= 0)).tolist()
-        return [self.state.cluster.pods.names[pod] for pod in pods]
+def coscheduled(*objects: Object) -> Pass:
+    """A pass of a scheduler that has the plugin."""
+    return Pass(*objects, profiles=(COSCHEDULING,))
 
 
 def members(count: int, *, group: str = "g", cpu: str = "1", **features: object) -> list[Object]:
@@ -55,14 +28,14 @@ def members(count: int, *, group: str = "g", cpu: str = "1", **features: object)
 
 
 def test_a_group_that_fits_gets_its_nodes() -> None:
-    found = Pass(a_node("n", cpu="3"), a_coscheduled_group("g", 3), *members(3))
-    assert found.placed() == ["g-0", "g-1", "g-2"]
+    found = coscheduled(a_node("n", cpu="3"), a_coscheduled_group("g", 3), *members(3))
+    assert found.placed().keys() == {"g-0", "g-1", "g-2"}
 
 
 def test_a_group_that_does_not_fit_gets_none_and_takes_no_room_from_others() -> None:
     later = a_pod("later", cpu="2", created=ago(1))
-    found = Pass(a_node("n", cpu="2"), a_coscheduled_group("g", 3), *members(3), later)
-    assert found.placed() == ["later"]
+    found = coscheduled(a_node("n", cpu="2"), a_coscheduled_group("g", 3), *members(3), later)
+    assert found.placed().keys() == {"later"}
     assert (found.message("g-0"), found.message("g-1")) == (_REJECTED, _REJECTED)
     assert found.words("g-0") == "PodGroup default/g needs 3: 2 of its pods find a node"
     assert found.message("g-2").startswith("0/1 nodes are available: 1 Insufficient cpu.")
@@ -72,67 +45,69 @@ def test_a_group_that_does_not_fit_gets_none_and_takes_no_room_from_others() -> 
 
 
 def test_pods_beyond_the_minimum_wait_alone() -> None:
-    found = Pass(a_node("n", cpu="2"), a_coscheduled_group("g", 2), *members(3))
-    assert found.placed() == ["g-0", "g-1"]
+    found = coscheduled(a_node("n", cpu="2"), a_coscheduled_group("g", 2), *members(3))
+    assert found.placed().keys() == {"g-0", "g-1"}
     assert "gets rejected" not in found.message("g-2")
 
 
 def test_a_pod_that_fits_nowhere_does_not_hold_back_enough_others() -> None:
     """The plugin rejects those that wait when such a pod comes, and tries them again with the next one."""
     large, *small = members(1, cpu="9"), *members(4)[1:]
-    found = Pass(a_node("n", cpu="3"), a_coscheduled_group("g", 3), *large, *small)
-    assert found.placed() == ["g-1", "g-2", "g-3"]
+    found = coscheduled(a_node("n", cpu="3"), a_coscheduled_group("g", 3), *large, *small)
+    assert found.placed().keys() == {"g-1", "g-2", "g-3"}
 
 
 def test_pods_that_have_a_node_count_for_the_minimum() -> None:
     running = a_pod("r", cpu="0", node="n", labels={POD_GROUP_LABEL: "g"})
-    found = Pass(a_node("n", cpu="1"), a_coscheduled_group("g", 2), running, *members(2))
-    assert found.placed() == ["g-0", "r"]
+    found = coscheduled(a_node("n", cpu="1"), a_coscheduled_group("g", 2), running, *members(2))
+    assert found.placed().keys() == {"g-0", "r"}
 
 
 def test_a_group_without_a_pod_group_is_not_bound() -> None:
-    found = Pass(a_node("n", cpu="3"), a_coscheduled_group("another", 1), *members(1))
-    assert found.placed() == []
+    found = coscheduled(a_node("n", cpu="3"), a_coscheduled_group("another", 1), *members(1))
+    assert found.placed().keys() == set()
     assert found.message("g-0") == "0/1 nodes are available: 1 PodGroup not found."
 
 
 def test_of_a_small_gap_no_pod_says_that_the_group_is_rejected() -> None:
     """One pod of ten."""
-    found = Pass(a_node("n", cpu="9", pods="20"), a_coscheduled_group("g", 10), *members(10))
-    assert found.placed() == []
+    found = coscheduled(a_node("n", cpu="9", pods="20"), a_coscheduled_group("g", 10), *members(10))
+    assert found.placed().keys() == set()
     assert "gets rejected" not in found.message("g-9")
 
 
 def test_while_one_pod_preempts_others_its_group_keeps_the_nodes_that_it_found() -> None:
     nodes = a_node("n0", cpu="1"), a_node("n1", cpu="1")
     low = a_pod("low", cpu="1", priority=0, node="n1")
-    found = Pass(*nodes, low, a_coscheduled_group("g", 2), *members(2, priority=5))
-    assert found.placed() == ["low"]
+    found = coscheduled(*nodes, low, a_coscheduled_group("g", 2), *members(2, priority=5))
+    assert found.placed().keys() == {"low"}
     kept = [found.decisions[name].nominated_node for name in ("g-0", "g-1")]
     assert kept == [0, 1]
     assert [found.state.cluster.pods.names[pod] for pod in found.decisions["g-1"].victims] == ["low"]
 
 
 def test_a_scheduler_without_the_plugin_minds_no_label() -> None:
-    found = Pass(a_node("n", cpu="2"), a_coscheduled_group("g", 3), *members(3), coschedules=False)
-    assert found.placed() == ["g-0", "g-1"]
+    found = Pass(a_node("n", cpu="2"), a_coscheduled_group("g", 3), *members(3))
+    assert found.placed().keys() == {"g-0", "g-1"}
 
 
 def test_the_schedulers_own_groups_are_others_of_the_same_name() -> None:
     gang = [a_pod(f"gang-{at}", cpu="1", created=ago(50), spec=in_group("g")) for at in range(2)]
-    found = Pass(a_node("n", cpu="4"), a_coscheduled_group("g", 2), a_pod_group("g", least=3), *members(2), *gang)
-    assert found.placed() == ["g-0", "g-1"]
+    found = coscheduled(
+        a_node("n", cpu="4"), a_coscheduled_group("g", 2), a_pod_group("g", least=3), *members(2), *gang
+    )
+    assert found.placed().keys() == {"g-0", "g-1"}
 
 
 def test_where_one_pod_goes_nowhere_known_no_pod_of_its_group_does() -> None:
-    found = Pass(a_node("n", cpu="4"), *members(2))
-    assert found.placed() == []
+    found = coscheduled(a_node("n", cpu="4"), *members(2))
+    assert found.placed().keys() == set()
     assert all("are not known here" in found.message(name) for name in ("g-0", "g-1"))
 
 
-def why(*objects: Object, coschedules: bool = True) -> str | None:
+def why(*objects: Object, profile: SchedulerProfile = COSCHEDULING) -> str | None:
     """Why the next pod of ``r`` would not be bound."""
-    found = Pass(a_node("n", cpu="4"), *objects, coschedules=coschedules)
+    found = Pass(a_node("n", cpu="4"), *objects, profiles=(profile,))
     return found.schedulers.why_never_bound(found.state.cluster.pods.names.index("r"))
 
 
@@ -141,4 +116,4 @@ def test_the_next_pod_of_a_group_is_bound_if_the_group_has_enough_pods_with_node
     assert why(a_coscheduled_group("g", 2), *running) is None
     assert why(a_coscheduled_group("g", 3), *running) == "PodGroup default/g needs 3 pods with nodes and has 2"
     assert why(a_coscheduled_group("another", 3), *running) == "PodGroup not found"
-    assert why(a_coscheduled_group("g", 3), *running, coschedules=False) is None
+    assert why(a_coscheduled_group("g", 3), *running, profile=DEFAULT_PROFILE) is None
