@@ -23,7 +23,13 @@ from restow.kube.objects import (
     PodStatus,
     Volume,
 )
-from restow.kube.objects.pods import GROUP_ANNOTATIONS, SCHEDULING_GROUP, PodResourceClaim, ResourceClaimInStatus
+from restow.kube.objects.pods import (
+    GROUP_ANNOTATIONS,
+    SCHEDULING_GROUP,
+    WORKLOAD_REFERENCE,
+    PodResourceClaim,
+    ResourceClaimInStatus,
+)
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
@@ -188,7 +194,7 @@ def _group_marks(annotations: PodAnnotations | None, spec: PodSpec) -> GroupMark
         marks.append((SCHEDULING_GROUP, spec.scheduling_group.pod_group_name))
     if (workload := spec.workload_ref) is not None:
         named = workload.name, workload.pod_group, workload.pod_group_replica_key
-        marks.append(("spec.workloadRef", "/".join(filter(None, named))))
+        marks.append((WORKLOAD_REFERENCE, "/".join(filter(None, named))))
     return tuple(marks)
 
 

@@ -30,7 +30,7 @@ from restow.kube.objects import (
     TopologySpreadConstraint,
     Volume,
 )
-from restow.kube.objects.pods import SCHEDULING_GROUP
+from restow.kube.objects.pods import SCHEDULING_GROUP, WORKLOAD_REFERENCE
 
 #: A time that is absent (Go's zero time lies further back than int64 nanoseconds reach).
 NO_TIME = np.iinfo(np.int64).min
@@ -203,6 +203,11 @@ GroupMarks = tuple[tuple[str, str], ...]
 def scheduling_group(marks: GroupMarks) -> str:
     """The name of the PodGroup that pods with these marks are scheduled with; empty where there is none."""
     return dict(marks).get(SCHEDULING_GROUP, "") if marks else ""
+
+
+def workload_reference(marks: GroupMarks) -> str:
+    """The Workload, its group and the replica of it that pods with these marks name; empty where there is none."""
+    return dict(marks).get(WORKLOAD_REFERENCE, "") if marks else ""
 
 
 def coscheduling_group(labels: Mapping[str, str]) -> str:

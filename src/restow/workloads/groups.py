@@ -25,7 +25,7 @@ from restow.cluster.pods import Pods
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.installed_packages import Extensible, unusable
 from restow.kube.objects import ObjectMeta, OwnerReference
-from restow.kube.objects.pods import SCHEDULING_GROUP
+from restow.kube.objects.pods import SCHEDULING_GROUP, WORKLOAD_REFERENCE
 
 #: Other packages register a ``GroupKind`` under this entry point group, by its name.
 ENTRY_POINTS: Final = "restow.groups"
@@ -97,7 +97,7 @@ KINDS: Final = (
         owners=("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "MXJob"),
     ),
     GroupKind("RayCluster", marks=(("ray.io/cluster",),), owners=("RayCluster",)),
-    GroupKind("scheduling group", marks=((SCHEDULING_GROUP,), ("spec.workloadRef",))),
+    GroupKind("scheduling group", marks=((SCHEDULING_GROUP,), (WORKLOAD_REFERENCE,))),
     GroupKind(
         "Kueue workload",
         marks=(("kueue.x-k8s.io/pod-group-name",), ("kueue.x-k8s.io/workload",)),

@@ -37,6 +37,8 @@ class GroupAnnotations(Struct, frozen=True, gc=False):
 
 #: What a pod is marked with that is scheduled with a PodGroup.
 SCHEDULING_GROUP: Final = "spec.schedulingGroup"
+#: What it is marked with that is scheduled with others of a Workload, in Kubernetes 1.35.
+WORKLOAD_REFERENCE: Final = "spec.workloadRef"
 
 
 class SchedulingGroup(Struct, frozen=True, gc=False, rename="camel"):

@@ -82,7 +82,7 @@ GROUPS: Final = Change(
     36,
     "GangScheduling",
     "Pods with a schedulingGroup are decided about together (feature gates GenericWorkload and GangScheduling); before, "
-    "those with a workloadRef one by one, and they waited for one another on their nodes.",
+    "those with a workloadRef waited for one another on their nodes; where they go is unknown.",
 )
 IMPROVED_BALANCE: Final = Change(
     36,

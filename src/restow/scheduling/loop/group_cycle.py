@@ -48,12 +48,12 @@ def decide_group(
     """Decide about pods of a group that may be tried, in this order; afterwards the state is as before."""
     if isinstance(group, CoscheduledKey):
         return decide_coscheduled(schedulers, group, pods, choose, timer)
+    if unknown := schedulers.groups.unknown(group):
+        return unanswered(schedulers, pods, unknown)
     found = schedulers.groups.pod_group(group)
     cycle = _Cycle(schedulers, group, found or PodGroup(), choose, timer)
     if found is None:
         return cycle.broken_off(pods, {}, f"failed to get podGroup {'/'.join(group)}")
-    if unknown := schedulers.groups.unknown(group):
-        return unanswered(schedulers, pods, unknown)
     if problem := mismatch(schedulers, group, found, pods):
         return cycle.broken_off(pods, {}, problem)
     return cycle.as_one(pods) if holds(GROUPS_PREEMPT, schedulers.cluster) else cycle.pod_by_pod(pods)
