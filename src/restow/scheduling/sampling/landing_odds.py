@@ -144,10 +144,12 @@ class Sampling:
         if np.count_nonzero(feasible) <= size:
             # All nodes are visited.
             return np.flatnonzero(feasible), (start + len(order)) % max(len(self._nodes), 1)
-        visited = np.roll(order, -start)
-        places = np.flatnonzero(feasible[visited])[:size]
-        seen = int(places[-1]) + 1
-        return np.sort(visited[places]), (start + seen) % max(len(self._nodes), 1)
+        places = np.flatnonzero(feasible[order])
+        begin = int(np.searchsorted(places, start % len(order)))
+        # A search that comes to the end goes on with the nodes that stand first.
+        visited = np.concatenate((places[begin : begin + size], places[: max(begin + size - len(places), 0)]))
+        seen = (int(visited[-1]) - start) % len(order) + 1
+        return np.sort(order[visited]), (start + seen) % len(self._nodes)
 
     def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
         """The nodes that have the best score in some window, ties included, and how probable each is.
