@@ -30,8 +30,8 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 test: $(VENV)/developing                ## All tests but those of oracle and e2e, on all processors; nothing is measured (bench).
 	$(BIN)/python -m pytest -n auto $(if $(ONE_OF),--one-of $(ONE_OF) )-m "not oracle and not e2e$(if $(WITHOUT), and not $(WITHOUT))"
 
-fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
-	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))
+fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2, ENGINE=dask); failing ones are kept in build/fuzz.
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(ENGINE_CONFIG),--engine-config $(ENGINE_CONFIG)) $(if $(KINDS),--kinds $(KINDS))
 
 check: $(VENV)/developing               ## Formatting, lint, types, architecture, plain words.
 	$(BIN)/ruff format --check .
