@@ -13,6 +13,8 @@ PINNING := --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-emit
 HASHED := --generate-hashes --constraint constraints.txt
 # By the environment, because that holds for what builds restow too.
 INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Byte code is kept, as in any installation: tests start restow hundreds of times, and without it a third of that is compiling.
+unexport PYTHONDONTWRITEBYTECODE
 # What make bench passes on; python -m tests.bench PART --help says which of these a part takes.
 MEASURED = $(if $(SIZE),--size $(SIZE)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(TABLE),--table $(TABLE)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 

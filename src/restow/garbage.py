@@ -15,7 +15,8 @@ _TOGETHER: Final = 100_000
 
 
 def collect() -> None:
-    """From now on give back what is not needed any more, as long work has to."""
+    """From now on give back what is not needed any more, as long work has to; what is loaded by now stays."""
+    settle()
     gc.set_threshold(_TOGETHER, 20, 100)
     gc.enable()
 
