@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster import pod_parts
-from restow.cluster.interning import IdArray, IntArray, Interner, by_appearance
+from restow.cluster.interning import IdArray, IntArray, by_appearance
 from restow.cluster.pod_order import Key, KeyOrder
 from restow.cluster.pod_parts import Held, decode_held
-from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
+from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of
 from restow.cluster.pod_values import PHASES, ContainerResources, Flag, Phase, PodNow, PodStates, PodTables
 from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE, Pods, ranks
-from restow.errors import InputError
+from restow.cluster.shared_columns import Names, SharedColumn
 from restow.kube.objects import ContainerStatus, Pod
 
 #: The columns whose numbers are those of names.
@@ -53,14 +53,14 @@ class PodStore:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {name: [] for name in _OBJECTS}
         self._numbers = {name: array(code) for name, code in _NUMBERS.items()}
-        self._shared = {name: _Shared(decode) for name, decode in _SHARED.items()}
+        self._shared = {name: SharedColumn(decode) for name, decode in _SHARED.items()}
         self._created = array("q")
         self._started = array("q")
         #: The row that counts, by namespace and name.
         self._last: dict[Key, int] = {}
         self._order = KeyOrder(self._last, self._columns)
         #: Names of namespaces and nodes; columns have their numbers.
-        self._names = _Names()
+        self._names = Names()
         #: The pods that name each owner (a uid); made when it is asked for, and kept up to date from then on.
         self._by_owner: defaultdict[Key, set[Key]] | None = None
         #: The pods that wait behind the gate of steering.
@@ -141,7 +141,7 @@ class PodStore:
         self._drop_old_names()
 
     def _drop_old_names(self) -> None:
-        known, self._names = self._names.known, _Names()
+        known, self._names = self._names.known, Names()
         for name in _NAMES:
             self._numbers[name] = array("i", [self._names[known[each]] for each in self._numbers[name]])
 
@@ -293,67 +293,6 @@ def _places(known: Sequence[str], nodes: Mapping[str, int], *used: IntArray) -> 
     unknown = sorted(np.flatnonzero(is_used & (at == UNKNOWN_NODE)).tolist(), key=known.__getitem__)
     at[unknown] = UNKNOWN_NODE - np.arange(len(unknown))
     return at, [known[each] for each in unknown]
-
-
-class _Names(dict[str, int]):
-    """Numbers of names, handed out when they are asked for; that of no name is 0."""
-
-    def __init__(self) -> None:
-        self[""] = 0
-        self.known = [""]
-
-    def __missing__(self, name: str) -> int:
-        number = self[name] = len(self.known)
-        self.known.append(name)
-        return number
-
-
-class _Shared:
-    """One identifier column and the table of its distinct values."""
-
-    def __init__(self, decode: Callable[[Any], Any]) -> None:
-        self._decode = decode
-        self._interner: Interner[Any] = Interner()
-        self.ids = array("i")
-        self.values: list[Any] = []
-        #: The identifiers that were asked for last, and what was made of them.
-        self._cached: tuple[IdArray, tuple[IdArray, list[Any]]] | None = None
-
-    def identify(self, keys: Sequence[Any], pods: Sequence[Pod]) -> list[int]:
-        """The identifiers of keys; a key that cannot be decoded is forgotten again."""
-        try:
-            ids = self._interner.ids(keys)
-            if len(self._interner) > len(self.values):
-                for position, identifier in enumerate(ids):
-                    if identifier == len(self.values):
-                        self.values.append(self._value(keys[position], pods[position]))
-        finally:
-            self._interner.forget_after(len(self.values))
-        return ids
-
-    def keep(self, order: npt.NDArray[np.int64]) -> None:
-        """Keep these rows, in this order, and only what they need of the table."""
-        ids, kept = by_appearance(np.array(self.ids, dtype=np.int32)[order])
-        keys = self._interner.keys()
-        self._interner = Interner()
-        self._interner.ids(keys[old] for old in kept)
-        self.ids = array("i", ids.tobytes())
-        self.values = [self.values[old] for old in kept]
-        self._cached = None
-
-    def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, list[Any]]:
-        """The column with its rows in this order, and its table; the input's order leaves no trace in either."""
-        given = np.array(self.ids, dtype=np.int32)[order]
-        if self._cached is None or not np.array_equal(self._cached[0], given):
-            ids, kept = by_appearance(given)
-            self._cached = given, (ids, [self.values[old] for old in kept])
-        return self._cached[1]
-
-    def _value(self, key: Any, pod: Pod) -> Any:
-        try:
-            return self._decode(key)
-        except pod_parts.PartError as error:
-            raise InputError(f"{title_of(pod)}: {error}") from error
 
 
 def _qos(resources: IdArray, table: Sequence[ContainerResources], stated: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
