@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from builders import Owner, a_node, a_pod, a_service
-from live.contents import contents_of
+from live.contents import columns_of, contents_of
+from restow.cluster.pod_store import PodStore
 from restow.cluster.snapshot import ClusterStore
 from restow.descheduling.registry import plugins, strategies
 from restow.errors import InputError
@@ -96,6 +97,31 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
     for namespace, owner in product(("default", "other"), OWNERS):
         assert store.pods_of(namespace, owner) == fresh.pods_of(namespace, owner)
     assert all(contents_of(snapshot) == before for snapshot, before in told)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pods_that_another_store_has_read_are_as_if_they_had_been_given_here(seed):
+    """Those that it was given twice, or that are here already, and whatever comes after them."""
+    chance = random.Random(seed)
+    before, there, after = (
+        [wire("Pod", a_random_pod(chance, f"p{chance.randrange(40)}")) for _ in range(chance.randrange(60))]
+        for _ in range(3)
+    )
+    given, absorbing, other = PodStore(), PodStore(), PodStore()
+    replaced = given.add(before), given.add(there), given.add(after)
+    absorbing.add(before)
+    # From now on there is an index by owner.
+    assert not absorbing.pods_of("default", "nobody")
+    for each in there:
+        other.add([each])
+    assert (absorbing.absorb(other.rows()), absorbing.add(after)) == replaced[1:]
+    assert contents_of_pods(absorbing) == contents_of_pods(given)
+    for namespace, owner in product(("default", "other"), OWNERS):
+        assert absorbing.pods_of(namespace, owner) == given.pods_of(namespace, owner)
+
+
+def contents_of_pods(store):
+    return columns_of(store.columns({"n1": 0}))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -52,6 +52,18 @@ class SharedColumn:
             self._interner.forget_after(len(self.values))
         return ids
 
+    def keys(self) -> list[Any]:
+        """The key of each identifier."""
+        return self._interner.keys()
+
+    def absorb(self, keys: Sequence[Any], ids: array[int]) -> None:
+        """Add rows whose identifiers stand for these keys, all of which can be decoded."""
+        numbers = self._interner.ids(keys)
+        self.values += [
+            self._decode(key) for key, number in zip(keys, numbers, strict=True) if number >= len(self.values)
+        ]
+        self.ids.frombytes(np.array(numbers, dtype=np.int32)[np.array(ids, dtype=np.int32)].tobytes())
+
     def keep(self, order: npt.NDArray[np.int64]) -> None:
         """Keep these rows, in this order, and only what they need of the table."""
         ids, kept = by_appearance(np.array(self.ids, dtype=np.int32)[order])

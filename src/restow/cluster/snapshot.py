@@ -18,7 +18,7 @@ from restow.cluster.closed_nodes import FencedNode, fenced_nodes
 from restow.cluster.left_out import ObjectKey, check_values, stand_in
 from restow.cluster.node_store import ReadNode, beyond_sums, node_columns, node_index, read_node
 from restow.cluster.nodes import Nodes
-from restow.cluster.pod_store import PodStore
+from restow.cluster.pod_store import PodStore, ReadPods
 from restow.cluster.pod_values import PodNow
 from restow.cluster.pods import Pods
 from restow.cluster.usage_samples import QueryResult, UsageChange, UsageQuery
@@ -135,6 +135,13 @@ class ClusterStore:
         if self.left_out:
             for each in wire:
                 self.left_out.pop((kind, each.metadata.namespace, each.metadata.name), None)
+
+    def absorb_pods(self, rows: ReadPods) -> None:
+        """Take the pods of a ``PodStore``, as ``add`` takes a page of them."""
+        self.replaced += self._pods.absorb(rows)
+        if self.left_out:
+            for row, name in enumerate(rows.columns["name"]):
+                self.left_out.pop(("Pod", rows.names[rows.numbers["namespace"][row]], name), None)
 
     def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
         """Skip an object that cannot be read; if it may protect pods, its substitute protects all that it could."""

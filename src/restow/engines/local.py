@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from restow import garbage
 from restow.engines.work import EngineTask, ResultListener, Work, outcome
+from restow.forked import cores
 
 
 class LocalArgs(Struct, frozen=True, rename="camel"):
@@ -37,11 +38,6 @@ class _Ended(NamedTuple):
     number: int
     #: The result, or the error, which the parent raises.
     result: Any
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def make_in_processes(_args: LocalArgs, task: EngineTask, listener: ResultListener) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ from restow.kube.excerpts import excerpt
 from restow.kube.objects import GROUPS, KINDS
 from restow.kube.old_versions import CONVERSIONS, convert
 from restow.sources.kubectl import DUMP, printing
+from restow.sources.pods_apart import pods_apart
 from restow.sources.reading import (
     Data,
     Header,
@@ -175,16 +177,27 @@ def _take(document: InputDocument, sink: Sink, report: LoadReport) -> None:
                 of_kind.append(_current(kind, version, item, report))
         else:
             report.unknown_kinds[known] += 1
-    for kind, items in by_kind.items():
-        # An empty list of a kind still says that there are none.
-        sink.add(kind, ())
-        decoder = msgspec.json.Decoder(KINDS[kind])
-        for start in range(0, len(items), _PAGE):
-            page = _decode_page(decoder, kind, items[start : start + _PAGE], document.origin)
-            try:
-                add_page(sink, kind, page, fatal=() if kind == _POD else (InputError,))
-            except InputError as error:
-                raise InputError(f"{document.origin}: {error}") from error
+    with pods_apart(by_kind.get(_POD, ()), sink, partial(_pages, _POD, origin=document.origin)) as (pods, others):
+        for kind, items in by_kind.items():
+            # An empty list of a kind still says that there are none.
+            sink.add(kind, ())
+            _add(sink, kind, pods if kind == _POD else items, document.origin)
+        document.release()
+        _add(sink, _POD, others(), document.origin)
+
+
+def _add(sink: Sink, kind: str, items: Sequence[Data | Raw], origin: str) -> None:
+    for page in _pages(kind, items, origin):
+        try:
+            add_page(sink, kind, page, fatal=() if kind == _POD else (InputError,))
+        except InputError as error:
+            raise InputError(f"{origin}: {error}") from error
+
+
+def _pages(kind: str, items: Sequence[Data | Raw], origin: str) -> Iterator[list[Any]]:
+    decoder = msgspec.json.Decoder(KINDS[kind])
+    for start in range(0, len(items), _PAGE):
+        yield _decode_page(decoder, kind, items[start : start + _PAGE], origin)
 
 
 def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterator[tuple[str, str, Data | Raw | None]]:
@@ -265,7 +278,7 @@ def _header(headers: HeaderReader, item: Raw, origin: str) -> Header:
         raise _unreadable("item", item, origin, error) from error
 
 
-def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data | Raw], origin: str) -> list[Any]:
+def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: Sequence[Data | Raw], origin: str) -> list[Any]:
     try:
         return [decoder.decode(item) for item in items]
     except DECODING_ERRORS:
