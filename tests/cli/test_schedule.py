@@ -108,6 +108,22 @@ def test_of_a_group_that_waits_it_says_how_far_it_is_and_whom_it_preempts(restow
     assert "It would preempt 2 pods on n" in shown("--pod", "default/gang-1")
 
 
+def test_that_victims_are_on_other_nodes_too_is_said(restow):
+    """Since 1.37 pods of a group may have to go together."""
+    nodes = [a_node(name, cpu="2") for name in ("n1", "n2")]
+    low = [a_pod(f"low-{at}", cpu="2", node=f"n{at}", priority=0, spec=in_group("low")) for at in (1, 2)]
+    group = a_pod_group("low", priority=0, disruptionMode={"all": {}})
+    dump = msgspec.json.encode(a_list(*nodes, group, *low, a_pod("high", cpu="2", priority=5)))
+
+    def shown(*arguments):
+        return restow("schedule", "-f", "-", "--scheduler-version", "1.37", *arguments, stdin=dump).out
+
+    assert "default/high would preempt 2 pods on n1 and other nodes: default/low-1, default/low-2" in " ".join(
+        shown().split()
+    )
+    assert "It would preempt 2 pods on n1 and other nodes" in shown("--pod", "default/high")
+
+
 @pytest.fixture
 def schedule(restow, tmp_path):
     """Runs the command on a dump of some objects."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,11 @@ def a_setting(
     placement: Placement = "prove",
     steering: SteeringMode = "none",
     profile: SchedulerProfile = DEFAULT_PROFILE,
+    minor: int | None = None,
 ) -> Setting:
     """The plan of a policy on some objects."""
-    cluster, rules, now = a_cluster(*objects), read_policy(policy), parse_time(NOW)
+    cluster = replace(a_cluster(*objects), server_minor=minor)
+    rules, now = read_policy(policy), parse_time(NOW)
     if placement == "prove":
         cycle = prove_cycle(cluster, rules, strategies(), now, (profile,), steering=steering)
     else:
@@ -47,9 +50,10 @@ def explained(
     placement: Placement = "prove",
     steering: SteeringMode = "none",
     profile: SchedulerProfile = DEFAULT_PROFILE,
+    minor: int | None = None,
 ) -> PodExplanation:
     """The explanation of a pod in the default namespace, with ``TOLD`` beside the objects; the cycle stays as it was."""
-    setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering, profile=profile)
+    setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering, profile=profile, minor=minor)
     pods = setting.cluster.pods
     where = setting.cycle.state.node.copy()
     explanation = explain_pod(setting, pods.names.index(pod))

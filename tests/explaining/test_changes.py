@@ -23,6 +23,7 @@ from builders import (
     pod_term,
     selector,
 )
+from builders.cluster_objects import a_pod_group, in_group
 from descheduling.harness import a_policy
 from explaining.explained import TAINTS, a_setting, explained, helps, told, view
 from proving.proven import TOLD, moved, proven
@@ -218,6 +219,15 @@ def test_the_pod_that_holds_its_port_is_named():
 def test_whom_it_would_preempt_is_named():
     objects = [N1, a_node("n2", cpu="1"), pod(priority=5), filler(cpu="1", priority=1)]
     assert "without default/filler on n2" in helps(explained(TAINTS, *objects))
+
+
+def test_pods_on_other_nodes_that_it_would_preempt_are_named():
+    """Since 1.37 pods of a group may have to go together."""
+    low = [a_pod(f"low-{node}", node=node, cpu="1", priority=1, spec=in_group("low")) for node in ("n2", "n3")]
+    group = a_pod_group("low", priority=1, disruptionMode={"all": {}})
+    others = [a_node(name, cpu="1") for name in ("n2", "n3")]
+    answer = explained(TAINTS, N1, *others, group, *low, pod(priority=5), minor=37)
+    assert "without default/low-n2 and default/low-n3 on n2 and other nodes" in helps(answer)
 
 
 # Policy, budgets, input

@@ -1,17 +1,21 @@
 """Random contests in which some pods belong to PodGroups: gangs and basic groups, too few pods, missing PodGroups.
 
-Everything follows from the seed. Volumes are kept away: their binding goes on while the next pods are tried. So are pods
-that wait and terminate: kube-scheduler takes them from its queue before it passes over them, and with them their group. Host ports, because two pods hold one
-where a pod is assumed beside its victims; and terms of pods of groups about other pods, of which kube-scheduler knows
-nothing while such a pod is assumed on a node without any. And in 1.37 their spread constraints: of the domains with the
-fewest pods kube-scheduler keeps two in mind while it spares the victims of a group one by one.
+Everything follows from the seed. In half of the cases most pods with a node belong to groups, and most that wait to none.
+
+Volumes are kept away: their binding goes on while the next pods are tried. So are pods that wait and terminate:
+kube-scheduler takes them from its queue before it passes over them, and with them their group. Host ports, because two
+pods hold one where a pod is assumed beside its victims; and terms of pods of groups about other pods, of which
+kube-scheduler knows nothing while such a pod is assumed on a node without any. And in 1.37 their spread constraints: of the
+domains with the fewest pods kube-scheduler keeps two in mind while it spares the victims of a group one by one. Pods with a
+node have one priority in a group, although not always that of their PodGroup: of pods that go together, the one whose
+priority counts in the choice of a node comes out of a map.
 """
 
 from __future__ import annotations
 
 from builders import Object, ago
 from builders.cluster_objects import a_pod_group, in_group
-from oracle.random_contests import AMBITIONS, Contest
+from oracle.random_contests import AMBITIONS, PRIORITIES, Contest
 
 _BUDGET = "PodDisruptionBudget"
 _GROUPS = ("g1", "g2", "g3")
@@ -26,6 +30,13 @@ class GroupContest(Contest):
         super().__init__(seed)
         self._has_alike = has_alike
         self._priorities = {name: self.choice(AMBITIONS) for name in _GROUPS}
+        #: Those of pods that have a node already.
+        self._former = {
+            name: priority if self.random() < 0.9 else self.choice(PRIORITIES)
+            for name, priority in self._priorities.items()
+        }
+        #: How many of the pods with a node, and without, belong to groups.
+        self._shares = self.choice([(0.15, 0.75), (0.6, 0.2)])
 
     def cluster(self) -> list[Object]:
         """Nodes, pods on them, pods that wait, budgets and PodGroups, in no order."""
@@ -37,12 +48,9 @@ class GroupContest(Contest):
             budgets = {each["metadata"]["namespace"]: each for each in objects if each["kind"] == _BUDGET}
             objects = [each for each in objects if each["kind"] != _BUDGET] + list(budgets.values())
         for pod in objects:
-            if pod["kind"] == "Pod" and self.random() < (0.15 if pod["spec"].get("nodeName") else 0.75):
+            if pod["kind"] == "Pod" and self.random() < self._shares["nodeName" not in pod["spec"]]:
                 self._join(pod)
         groups = [self._group(name) for name in _GROUPS if self.random() < 0.9]
-        if any("disruptionMode" in each["spec"] for each in groups):
-            # restow lets a single pod preempt such pods one by one.
-            _make_peaceful(objects)
         objects += groups
         for number, pod in enumerate(each for each in objects if "startTime" in each.get("status", {})):
             # Who is older decides whom a group preempts.
@@ -57,22 +65,17 @@ class GroupContest(Contest):
         pod["metadata"]["namespace"] = "default"
         if self._has_alike:
             pod["spec"].pop("topologySpreadConstraints", None)
-        if self._has_alike and ("nodeName" in pod["spec"] or self.random() < 0.97):
-            pod["spec"]["priority"] = self._priorities[group]
+        has_node = "nodeName" in pod["spec"]
+        if self._has_alike and (has_node or self.random() < 0.97):
+            pod["spec"]["priority"] = (self._former if has_node else self._priorities)[group]
 
     def _group(self, name: str) -> Object:
         least = self.choice([1, 2, 2, 3, 4]) if self.random() < 0.75 else None
-        together = {"disruptionMode": {"all": {}}} if self._has_alike and self.random() < 0.4 else {}
+        mode = self.choice(["all", "all", "single", None, None]) if self._has_alike else None
+        together = {"disruptionMode": {mode: {}}} if mode else {}
         group = a_pod_group(name, least=least, priority=self._priorities[name], **together)
         group["metadata"]["creationTimestamp"] = ago(1)
         return group
-
-
-def _make_peaceful(objects: list[Object]) -> None:
-    """No pod that waits alone preempts others."""
-    for each in objects:
-        if each["kind"] == "Pod" and not {"schedulingGroup", "nodeName"}.intersection(each["spec"]):
-            each["spec"]["preemptionPolicy"] = "Never"
 
 
 def _leaves_the_queue(each: Object) -> bool:

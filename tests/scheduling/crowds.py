@@ -8,10 +8,11 @@ from __future__ import annotations
 from random import Random
 
 from builders import HOSTNAME, Object, a_node, a_pdb, a_pod, ago, selector
+from builders.cluster_objects import a_pod_group, in_group
 
 SIZES = ("250m", "500m", "1", "2")
 PRIORITIES, AMBITIONS = (-10, 0, 0, 5, 10), (5, 10, 10, 100)
-APPS = ("a", "b", "c")
+APPS, GROUPS = ("a", "b", "c"), ("g1", "g2", "g3", "g4")
 
 
 def a_crowd(choice: Random) -> list[Object]:
@@ -34,6 +35,21 @@ def a_crowd(choice: Random) -> list[Object]:
     ]
     choice.shuffle(made)
     return made
+
+
+def in_groups(choice: Random, cluster: list[Object]) -> list[Object]:
+    """The same where some pods with a node belong to PodGroups, most of which are disrupted as a whole."""
+    for pod in cluster:
+        if "nodeName" in pod.get("spec", {}) and choice.random() < 0.4:
+            pod["spec"] |= in_group(choice.choice(GROUPS))
+    return [*cluster, *(random_group(choice, name) for name in GROUPS[1:])]
+
+
+def random_group(choice: Random, name: str) -> Object:
+    """A PodGroup with one of the priorities of pods."""
+    return a_pod_group(
+        name, priority=choice.choice(PRIORITIES), disruptionMode={choice.choice(["all", "all", "single"]): {}}
+    )
 
 
 def _node(choice: Random, name: str) -> Object:

@@ -157,9 +157,11 @@ class ChangeSearch:
         victims = answer.decision.victims if answer.decision else ()
         if 0 < len(victims) <= _MOST_VICTIMS:
             assert answer.decision is not None
-            names = " and ".join(map(self._what_if.state.cluster.pods.full_name, victims))
-            node = self._what_if.state.cluster.nodes.names[answer.decision.nominated_node]
-            yield from self._tried((*first, without(self._what_if, victims, f"without {names} on {node}", node)))
+            cluster, preemption = self._what_if.state.cluster, answer.decision.preemption
+            names = " and ".join(map(cluster.pods.full_name, victims))
+            node = cluster.nodes.names[answer.decision.nominated_node]
+            where = preemption.chosen.where(cluster.nodes.names) if preemption and preemption.chosen else node
+            yield from self._tried((*first, without(self._what_if, victims, f"without {names} on {where}", node)))
 
     def _tried(self, together: Together) -> Iterator[SuggestedChange]:
         found = self._search.least(together)

@@ -138,7 +138,7 @@ def _preemption_lines(cluster: ClusterSnapshot, decision: SchedulingDecision, wi
         return
     nodes, first = cluster.nodes.names, decision.preemption.best[0]
     victims = counted(len(first.victims), "pod")
-    yield Text(f"It would preempt {victims} on {printable(nodes[first.node])}", style="bold yellow")
+    yield Text(f"It would preempt {victims} on {printable(first.where(nodes))}", style="bold yellow")
     names = [cluster.pods.full_name(pod) for pod in first.victims]
     yield from dim_lines(some(names, _MOST_VICTIMS), width)
     if first.violations:

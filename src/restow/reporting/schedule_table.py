@@ -6,6 +6,7 @@ Each decision becomes a row of a few words as it is made; decisions about thousa
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -88,17 +89,19 @@ def pod_row(cluster: ClusterSnapshot, decision: SchedulingDecision) -> PodRow:
     if decision.nominated_node >= 0:
         victims, node = tuple(map(name, decision.victims)), nodes[decision.nominated_node]
         return PodRow(
-            name(decision.pod), "preempting", node, decision.message, victims=victims, clause=_clause(decision, node)
+            name(decision.pod), "preempting", node, decision.message, victims=victims, clause=_clause(decision, nodes)
         )
     return PodRow(name(decision.pod), "unknown" if decision.unknown else "unschedulable", why=decision.message)
 
 
-def _clause(decision: SchedulingDecision, node: str) -> str:
+def _clause(decision: SchedulingDecision, nodes: Sequence[str]) -> str:
     """What a pod waits for that is nominated for a node."""
     pods = counted(len(decision.victims), "pod")
-    if decision.preempts_on >= 0:
-        return f"would preempt {pods} on {node}"
-    return f"its group would preempt {pods}" if decision.victims else f"would go to {node} once its group has preempted"
+    if decision.preemption is not None and decision.preemption.chosen is not None:
+        return f"would preempt {pods} on {decision.preemption.chosen.where(nodes)}"
+    if decision.victims:
+        return f"its group would preempt {pods}"
+    return f"would go to {nodes[decision.nominated_node]} once its group has preempted"
 
 
 def margin(cluster: ClusterSnapshot, decision: SchedulingDecision) -> tuple[str, str]:

@@ -300,6 +300,18 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
         [49],
     ),
     minors.PREEMPTION_TOLD: (PREEMPTING, decided, ([], LACKING), ([], f"{LACKING} {TOLD}")),
+    # Its own priority is lower than that of the pod that comes, its group's is not.
+    minors.VICTIMS_TOGETHER: (
+        [
+            a_node("n", cpu="1"),
+            a_pod_group("g", priority=9),
+            a_pod("placed", cpu="1", node="n", priority=0, spec=in_group("g")),
+            a_pod(INCOMING, cpu="1", priority=1),
+        ],
+        decided,
+        ([], LACKING),
+        ([], f"{LACKING} {VICTIMLESS}"),
+    ),
     minors.NO_CLAIMS_UNTOLD: (
         CORDONED,
         decided,

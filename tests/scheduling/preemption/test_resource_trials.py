@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
+import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import a_pod
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
+from restow.kube.objects import PodGroup
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.post_filtering import Preemption
 from restow.scheduling.loop.decision import Scheduler
 from restow.scheduling.plugins.default_preemption import _resolvable
 from restow.scheduling.preemption import dry_runs
 from restow.scheduling.preemption.candidates import Candidates, KnownCandidates, RankedCandidates, least
-from scheduling.crowds import a_crowd
+from scheduling.crowds import GROUPS, a_crowd, in_groups, random_group
 from scheduling.random_scenes import Changes
 
 SEEDS = st.integers(0, 2**32)
@@ -26,16 +30,35 @@ SEEDS = st.integers(0, 2**32)
 BURSTS = (0, 1, 1, 2, 5, 40)
 
 
-def a_scheduler(choice: Random) -> Scheduler:
-    return Scheduler(Context.of(ClusterState(a_cluster(*a_crowd(choice)))))
+def a_scheduler(choice: Random, *, grouped: bool = False) -> Scheduler:
+    """With groups it is one of Kubernetes 1.37, where their pods may go together."""
+    if not grouped:
+        return Scheduler(Context.of(ClusterState(a_cluster(*a_crowd(choice)))))
+    cluster = replace(a_cluster(*in_groups(choice, a_crowd(choice))), server_minor=37)
+    return Scheduler(Context.of(ClusterState(cluster)))
 
 
+def change_a_group(state: ClusterState, choice: Random) -> None:
+    name = choice.choice(GROUPS)
+    made = msgspec.convert(random_group(choice, name), PodGroup)
+    state.put("PodGroup", ("default", name), choice.choice([made, made, None]))
+
+
+def change_a_budget(state: ClusterState, choice: Random) -> None:
+    budgets = state.cluster.kind("PodDisruptionBudget")
+    if budgets:
+        key = choice.choice(sorted(budgets))
+        status = msgspec.structs.replace(budgets[key].status, disruptions_allowed=choice.randint(0, 2))
+        state.put("PodDisruptionBudget", key, msgspec.structs.replace(budgets[key], status=status))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
 @given(seed=SEEDS)
 @settings(max_examples=30, deadline=None)
-def test_what_is_kept_is_what_dry_runs_find(seed):
+def test_what_is_kept_is_what_dry_runs_find(seed, grouped):
     """Every node's victims, the violated budgets, the best nodes, and why the others are no candidates."""
     choice = Random(seed)
-    scheduler = a_scheduler(choice)
+    scheduler = a_scheduler(choice, grouped=grouped)
     state, preemptor, filters = scheduler._state, scheduler._post_filters[-1], scheduler._filters
     changes = Changes(state, choice, list(range(len(state.exists))))
     for _ in range(6):
@@ -60,6 +83,10 @@ def test_what_is_kept_is_what_dry_runs_find(seed):
             scheduler.settle(scheduler.decide(pod))
         for _ in range(choice.choice(BURSTS)):
             changes.once()
+        if grouped and choice.random() < 0.3:
+            change_a_group(state, choice)
+        if choice.random() < 0.3:
+            change_a_budget(state, choice)
 
 
 @given(seed=SEEDS)
@@ -115,7 +142,7 @@ def test_the_best_follow_whatever_nodes_change(seed):
 def _of_one_victim(nodes: list[int], violations: list[int]) -> Candidates:
     """A candidate for each node, whose victim has the number of the node."""
     columns = np.array(nodes, dtype=np.int64)
-    return Candidates(columns, np.arange(len(nodes) + 1), columns, np.array(violations, dtype=np.int64))
+    return Candidates(columns, np.arange(len(nodes) + 1), columns, np.array(violations, dtype=np.int64), columns < 0)
 
 
 def test_candidates_of_the_past_are_forgotten_when_there_are_too_many(monkeypatch):

@@ -93,6 +93,12 @@ IMPROVED_BALANCE: Final = Change(
 PREEMPTION_TOLD: Final = Change(
     37, "DefaultPreemption", "The message of a pod that may preempt others names the node, and how many pods go."
 )
+VICTIMS_TOGETHER: Final = Change(
+    37,
+    "DefaultPreemption",
+    "Pods of a PodGroup have its priority as victims, and with disruptionMode all they go together, those on other nodes "
+    "too; before, each pod went for itself.",
+)
 GROUPS_PREEMPT: Final = Change(
     37,
     "GangScheduling",
@@ -165,6 +171,7 @@ CHANGES: Final = (
     VOLUME_IMAGES,
     IMPROVED_BALANCE,
     PREEMPTION_TOLD,
+    VICTIMS_TOGETHER,
     NO_CLAIMS_UNTOLD,
     DEVICES_GIVEN_BACK,
     ALL_BY_WHOLE_CAPACITY,

@@ -28,6 +28,12 @@ class Candidate:
     #: The most important first.
     victims: tuple[int, ...]
     violations: int
+    #: Whether some of them are on other nodes: since 1.37 they may have to go with those that are here.
+    elsewhere: bool = False
+
+    def where(self, names: Sequence[str]) -> str:
+        """The nodes that pods leave, for a sentence."""
+        return f"{names[self.node]} and other nodes" if self.elsewhere else names[self.node]
 
 
 @dataclass(frozen=True)

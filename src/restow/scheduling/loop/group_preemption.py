@@ -15,7 +15,7 @@ from typing import Final
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import PENDING
 from restow.scheduling.framework.filtering import PreFilterResult
-from restow.scheduling.loop.group_victims import Unit, as_reprieved, by_importance, lower_units, priority_of
+from restow.scheduling.loop.group_victims import Unit, as_reprieved, lower_units, priority_of
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.plugins.dynamic_resources import NAME as DYNAMIC_RESOURCES
@@ -97,10 +97,10 @@ def _found(
         asked = _asked(schedulers, placements)
         is_local = all(schedulers.scheduler_of(plugins.pod).is_local(plugins) for plugins, _ in asked)
         by_node = _by_node(asked) if is_local else None
-        units = [
+        going = {
             unit for unit in order if not _is_spared(schedulers, unit, homes, _concerned(asked, by_node, unit, homes))
-        ]
-    victims = tuple(pod for unit in by_importance(schedulers, units) for pod in unit)
+        }
+    victims = tuple(pod for unit in lower if unit in going for pod in unit)
     found = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
     return GroupPreemption(found, True, dict(placements), victims), ""
 

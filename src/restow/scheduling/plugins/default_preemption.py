@@ -2,7 +2,8 @@
 
 Only nodes are tried whose rejection the removal of pods could lift, each on its own, every one of them (kube-scheduler
 may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there
-and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.33 to 1.37.
+and waits. Since 1.37 pods on other nodes may be among its victims (``preemption.victim_units``). A pod with
+``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.33 to 1.37.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ class DefaultPreemption:
         if rejection is not None and rejection.outcome.unresolvable:
             return ""
         leaving = (each for each in self._state.pods_on(node).tolist() if leaves_for_others(self._state, each))
-        return _TERMINATING if any(self._pods.priority[each] < self._pods.priority[pod] for each in leaving) else ""
+        priorities = self._search.units.priorities(np.fromiter(leaving, dtype=np.int64))
+        return _TERMINATING if (priorities < self._pods.priority[pod]).any() else ""
 
 
 def _resolvable(verdicts: Verdicts) -> BoolArray:

@@ -2,8 +2,9 @@
 
 Each criterion leaves the nodes that have the best of it: the fewest violations of budgets; the least important most
 important victim; the smallest sum of priorities (shifted to be positive, so that fewer victims nearly always win); the
-fewest victims; the victim of the highest priority that started first started last. Among the nodes left then
-kube-scheduler takes any. Source: pickOneNodeForPreemption, Kubernetes 1.36.
+fewest victims; the victim of the highest priority that started first started last. Each pod counts with its own priority,
+also where several go together, on other nodes too. Among the nodes left then kube-scheduler takes any.
+Source: pickOneNodeForPreemption, Kubernetes 1.36 and 1.37.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pod_values import NO_TIME
 from restow.cluster.pods import Pods
 from restow.scheduling.framework.extension_points import NO_PODS
 from restow.scheduling.framework.post_filtering import Candidate, FoundCandidates
+from restow.scheduling.preemption.victim_units import NOW, starts
 
 #: How many criteria there are.
 CRITERIA = 5
@@ -27,8 +28,6 @@ CRITERIA = 5
 Criteria = npt.NDArray[np.int64]
 
 _SHIFT = 2**31
-#: A pod that has not started counts as one that starts now: later than all others.
-_NOW = np.iinfo(np.int64).max
 
 _NONE = -1
 
@@ -43,29 +42,33 @@ class Candidates:
     #: On each node the most important first.
     victims: IntArray
     violations: IntArray
+    #: Which have victims on other nodes.
+    elsewhere: BoolArray
 
     def at(self, position: int) -> Candidate:
         """The candidate at a position."""
         victims = self.victims[self.first[position] : self.first[position + 1]]
-        return Candidate(int(self.nodes[position]), tuple(victims.tolist()), int(self.violations[position]))
+        violations, elsewhere = int(self.violations[position]), bool(self.elsewhere[position])
+        return Candidate(int(self.nodes[position]), tuple(victims.tolist()), violations, elsewhere)
 
     def criteria(self, pods: Pods) -> Criteria:
         """What they are compared by, int64[criterion, candidate]."""
         begins, counted = self.first[:-1], np.diff(self.first)
-        # The most important victim has the highest priority, and started before others that have it too.
-        leading, priority = self.victims[begins], pods.priority[self.victims].astype(np.int64)
+        priority = pods.priority[self.victims].astype(np.int64)
+        highest = np.repeat(np.maximum.reduceat(priority, begins), counted)
+        start = np.where(priority == highest, starts(pods, self.victims), NOW)
         return np.stack(
             (
                 self.violations,
                 priority[begins],
                 np.add.reduceat(priority, begins) + _SHIFT * counted,
                 counted,
-                -starts(pods, leading),
+                -np.minimum.reduceat(start, begins),
             )
         )
 
 
-NO_CANDIDATES = Candidates(NO_PODS, np.zeros(1, dtype=np.int64), NO_PODS, NO_PODS)
+NO_CANDIDATES = Candidates(NO_PODS, np.zeros(1, dtype=np.int64), NO_PODS, NO_PODS, np.zeros(0, dtype=bool))
 
 
 class KnownCandidates:
@@ -143,12 +146,6 @@ class RankedCandidates:
         else:
             return
         self._best[best] = True
-
-
-def starts(pods: Pods, some: IntArray) -> IntArray:
-    """When some pods started, nanoseconds since the epoch."""
-    started = pods.started[some]
-    return np.where(started == NO_TIME, _NOW, started)
 
 
 def least(criteria: Criteria, columns: IntArray) -> IntArray:

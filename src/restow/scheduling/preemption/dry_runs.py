@@ -1,16 +1,17 @@
 """Dry runs of preemption: which pods a node would have to evict for another one.
 
 A node is tried out without any of its potential victims; if the pod fits then, they return one by one, and those that
-do not fit next to it are the victims. What they take of the node is arithmetic. Only *affecting pods*, which some other
+do not fit next to it are the victims. Since 1.37 pods of one group may be one victim, with pods on other nodes; only what
+those on the node take counts there. What they take of the node is arithmetic. Only *affecting pods*, which some other
 plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once
 (``DryRuns``). Where nothing but resources is at stake, the victims on a node depend on that node alone: they are kept by
-node, for all pods of one size and priority (``ResourceTrials``). Source: SelectVictimsOnNode, Kubernetes 1.36.
+node, for all pods of one size and priority (``ResourceTrials``). Source: SelectVictimsOnNode, Kubernetes 1.36 and 1.37.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +34,14 @@ from restow.scheduling.framework.post_filtering import FoundCandidates
 from restow.scheduling.framework.verdicts import PluginRejection, count_reasons
 from restow.scheduling.framework.waiting_pods import KeptNodes
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
+from restow.scheduling.preemption.victim_units import expanded
 from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch, reprieved, without
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
 Result = tuple[BoolArray, Counter[str]]
+
+#: Pods that go together, or not at all.
+Unit = Sequence[int]
 
 #: Priority and resources of a pod.
 Size = tuple[int, int]
@@ -71,13 +76,15 @@ class DryRuns:
             # What it counts must be known before anything is tried.
             plugin.filter(self._asked.pod, nodes)
         group = np.repeat(np.arange(len(nodes)), np.diff(potential.first))
-        contested = np.bincount(group, weights=self._affecting_pods[potential.pods], minlength=len(nodes)) > 0
+        pods, owner = expanded(potential.pods, potential.units)
+        contested = np.bincount(group[owner], weights=self._affecting_pods[pods], minlength=len(nodes)) > 0
         contested |= np.array([self._filters.is_kept(self._asked.pod, node) for node in nodes.tolist()], dtype=bool)
         victims = np.zeros(len(potential.pods), dtype=bool)
         victims[~contested[group]], reasons = self._try_out_all(potential.on(~contested))
         for position in np.flatnonzero(contested).tolist():
             place = potential.of(position)
-            victims[place], category = self._try_out(int(nodes[position]), potential.pods[place])
+            everyone = [tuple(potential.units.get(pod, (pod,))) for pod in potential.pods[place].tolist()]
+            victims[place], category = self._try_out(int(nodes[position]), everyone)
             if category != PASSES:
                 reasons.update(self._filters.rejections[category].outcome.reasons)
         return victims, reasons
@@ -107,18 +114,19 @@ class DryRuns:
         victims &= np.repeat(passes, np.diff(potential.first))
         return victims, count_reasons(categories[~passes], self._filters.rejections)
 
-    def _try_out(self, node: int, pods: IntArray) -> tuple[list[bool], int]:
+    def _try_out(self, node: int, everyone: Sequence[Unit]) -> tuple[list[bool], int]:
         """Try out a node with affecting pods, or one that is kept for other pods: all filters run on the state."""
         asked, state, filters = self._asked, self._state, self._filters
-        everyone: list[int] = pods.tolist()
+        pods = np.array([pod for unit in everyone for pod in unit], dtype=np.int64)
         if filters.is_kept(asked.pod, node):
             trial = NodeTrial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
-            return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
-        affecting_pods: list[bool] = self._affecting_pods[pods].tolist()
+            return trial.run(everyone, pods.tolist(), lambda: filters.run_on(asked, node))
+        is_affecting = self._affecting_pods[pods]
         usage = int(state.running[node]), state.requested[:, node]
         room = None if self._by_usage is None else self._by_usage.room(asked.pod, node, *usage)
         trial = NodeTrial(state, node, room, lambda: self._pass_others(node))
-        return trial.run(everyone, affecting_pods, lambda: self._filter(node, pods[~self._affecting_pods[pods]]))
+        leaving = pods[~is_affecting & (state.node[pods] == node)]
+        return trial.run(everyone, pods[is_affecting].tolist(), lambda: self._filter(node, leaving))
 
     def _pass_others(self, node: int) -> bool:
         nodes: IntArray = np.array([node])
@@ -151,45 +159,61 @@ class NodeTrial:
         self._room = room
         #: Whether the pod passes with the affecting pods that are there.
         self._passes = passes
+        #: Where the affecting pods are.
+        self._homes: dict[int, int] = {}
+        #: The pods that take room here.
+        self._residents: set[int] = set()
 
     def run(
-        self, pods: Sequence[int], affecting_pods: Sequence[bool], filter: Callable[[], int]
+        self, victims: Sequence[Unit], affecting_pods: Iterable[int], filter: Callable[[], int]
     ) -> tuple[list[bool], int]:
-        """Which pods have to go, asked in this order, and what is wrong even without all of them (``filter``)."""
+        """Which victims have to go, asked in this order, and what is wrong even without all of them (``filter``)."""
         mark = self._state.checkpoint()
-        for pod, is_affecting in zip(pods, affecting_pods, strict=True):
-            self._leave(pod, is_affecting=is_affecting)
+        self._homes = {pod: int(self._state.node[pod]) for pod in affecting_pods}
+        self._residents = {pod for unit in victims for pod in unit if self._state.node[pod] == self._node}
+        for unit in victims:
+            self._leave(unit)
         category = filter()
         fits = category == PASSES
-        victims = [
-            fits and not self._returns(each, is_affecting=is_affecting)
-            for each, is_affecting in zip(pods, affecting_pods, strict=True)
-        ]
-        for pod in pods:
+        going = [fits and not self._returns(unit) for unit in victims]
+        for pod in self._homes:
             if not self._state.exists[pod]:
                 self._count_staying(pod, 1)
         self._state.undo(mark)
-        return victims, category
+        return going, category
 
-    def _returns(self, pod: int, *, is_affecting: bool) -> bool:
-        """Whether a pod can come back; it is back then."""
-        if self._room is not None and not self._room.add_pod(pod):
+    def _returns(self, unit: Unit) -> bool:
+        """Whether a victim can come back; it is back then."""
+        if not self._takes_room(unit):
             return False
-        if not is_affecting:
+        affecting = [pod for pod in unit if pod in self._homes]
+        for pod in affecting:
+            self._state.place(pod, self._homes[pod])
+            self._count_staying(pod, 1)
+        if not affecting or self._passes():
             return True
-        self._state.place(pod, self._node)
-        self._count_staying(pod, 1)
-        if self._passes():
-            return True
-        self._leave(pod, is_affecting=True)
+        self._leave(unit)
         return False
 
-    def _leave(self, pod: int, *, is_affecting: bool) -> None:
-        if self._room is not None:
-            self._room.remove_pod(pod)
-        if is_affecting:
-            self._state.remove(pod)
-            self._count_staying(pod, -1)
+    def _takes_room(self, unit: Unit) -> bool:
+        """Whether there is room for all pods of a victim; they take it then."""
+        if self._room is None:
+            return True
+        residents = [pod for pod in unit if pod in self._residents]
+        for at, pod in enumerate(residents):
+            if not self._room.add_pod(pod):
+                for back in residents[:at]:
+                    self._room.remove_pod(back)
+                return False
+        return True
+
+    def _leave(self, unit: Unit) -> None:
+        for pod in unit:
+            if self._room is not None and pod in self._residents:
+                self._room.remove_pod(pod)
+            if pod in self._homes:
+                self._state.remove(pod)
+                self._count_staying(pod, -1)
 
     def _count_staying(self, pod: int, staying: int) -> None:
         """Count a pod that comes or goes among those that stay, even if it is on its way out.
@@ -197,7 +221,7 @@ class NodeTrial:
         Spread ignores such pods but subtracts them when they are preempted. Source: PodTopologySpread, RemovePod.
         """
         if self._state.terminating[pod]:
-            self._state.changes.append(NodeChange(self._node, pod, 0, staying))
+            self._state.changes.append(NodeChange(self._homes[pod], pod, 0, staying))
 
 
 @dataclass(slots=True)
@@ -232,7 +256,7 @@ class ResourceTrials:
         self._sample: dict[Size, tuple[UsagePlugin, int]] = {}
         self._known = KnownCandidates()
         self._kept: LruCache[Size, _Kept] = LruCache(_SIZES)
-        self._ends = PerNode.following(kept_nodes, self._filter_without_victims, _SIZES)
+        self._ends = self._no_ends()
         state.cluster.nodes.follow(NodePart.POSITION, self._forget)
         search.follow(self._expire)
 
@@ -274,10 +298,15 @@ class ResourceTrials:
         return kept.ranked_candidates
 
     def _forget(self) -> None:
-        self._known, self._kept = KnownCandidates(), LruCache(_SIZES)
+        self._known, self._kept, self._ends = KnownCandidates(), LruCache(_SIZES), self._no_ends()
+
+    def _no_ends(self) -> PerNode:
+        return PerNode(self._kept_nodes, len(self._state.cluster.nodes), self._filter_without_victims, _SIZES)
 
     def _expire(self, nodes: IntArray) -> None:
-        """Candidates on some nodes violate other budgets than before, so other nodes may be better ones."""
+        """Victims on some nodes violate other budgets than before, or are others; on all nodes, priorities may be others."""
+        if len(nodes) == len(self._state.cluster.nodes):
+            self._forget()
         for kept in self._kept.values():
             kept.stale[nodes] = True
 
@@ -288,7 +317,8 @@ class ResourceTrials:
 
     def _try_out(self, size: Size, nodes: IntArray, ranked_candidates: RankedCandidates) -> None:
         potential = self._search.potential(size[0], nodes)
-        try_out = self._try_out_one_by_one if len(nodes) <= _FEW else self._try_out_all
+        is_one_by_one = len(nodes) <= _FEW and not potential.units
+        try_out = self._try_out_one_by_one if is_one_by_one else self._try_out_all
         ranked_candidates.replace(nodes, self._search.candidates(potential, try_out(size, potential)))
 
     def _try_out_one_by_one(self, size: Size, potential: PotentialVictims) -> BoolArray:

@@ -1,8 +1,8 @@
 """The pods that a more important pod may push aside, node by node.
 
 All pods of lower priority on a node are potential victims. They are *reprieved* one by one: first those that a budget
-protects, then the others, each time the more important before the less important, where an older pod is more important
-among equals. Source: SelectVictimsOnNode and MoreImportantPod, Kubernetes 1.36.
+protects, then the others, each time the more important before the less important (``victim_units``). Since 1.37 pods may
+be one victim together, with pods on other nodes. Source: SelectVictimsOnNode, Kubernetes 1.36 and 1.37.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.budgets import covered_groups
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pod_values import scheduling_group
-from restow.cluster.pods import Pods
-from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.kube.objects import Condition, LabelSelector, PodDisruptionBudget
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import NO_PODS, UsagePlugin
-from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
-from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates, starts
+from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates
+from restow.scheduling.preemption.victim_units import Units, VictimUnits, expanded, one_each
 
 _BUDGET: Final = "PodDisruptionBudget"
 _NO_NODES: Final[IntArray] = np.zeros(0, dtype=np.int64)
@@ -42,9 +39,12 @@ class PotentialVictims:
 
     nodes: IntArray
     first: IntArray
-    #: In the order in which they are reprieved.
+    #: One of each victim, on the node, in the order in which they are reprieved.
     pods: IntArray
-    violating: BoolArray
+    #: How many pods of each victim exceed a budget.
+    violations: IntArray
+    #: All pods that go with some of them.
+    units: Units
 
     def of(self, position: int) -> slice:
         """Where the pods of ``nodes[position]`` are."""
@@ -55,7 +55,7 @@ class PotentialVictims:
         counted = np.diff(self.first)
         kept = np.repeat(wanted, counted)
         first = np.concatenate([[0], np.cumsum(counted[wanted])])
-        return PotentialVictims(self.nodes[wanted], first, self.pods[kept], self.violating[kept])
+        return PotentialVictims(self.nodes[wanted], first, self.pods[kept], self.violations[kept], self.units)
 
 
 # A budget counts in the pod's namespace if its selector asks for something and matches; a pod without labels is under
@@ -136,23 +136,6 @@ class VictimBudgets:
                     self._of_group[group].append(number)
 
 
-def by_importance(cluster: ClusterSnapshot, some: IntArray, group: IntArray) -> IntArray:
-    """The order of some pods by these groups, in each the most important first; equals in order of their names."""
-    pods = cluster.pods
-    keys: list[npt.NDArray[Any]] = [pods.rank[some], starts(pods, some), -pods.priority[some], group]
-    if holds(GROUPS_PREEMPT, cluster):
-        keys.insert(2, ~in_scheduling_group(pods, some))
-    return np.lexsort(keys)
-
-
-def in_scheduling_group(pods: Pods, some: IntArray) -> BoolArray:
-    """Which pods name a PodGroup: since 1.37 they are more important than others of the same priority."""
-    table = pods.tables.group_marks
-    marked = np.array([bool(scheduling_group(marks)) for marks in table], dtype=bool)
-    named: BoolArray = marked[pods.group_marks[some]]
-    return named
-
-
 def leaves_for_others(state: ClusterState, pod: int) -> bool:
     """Whether a pod is on its way out because another one preempted it."""
     pods = state.cluster.pods
@@ -170,62 +153,75 @@ class VictimSearch:
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
-        self._pods = context.state.cluster.pods
         self._disruption = VictimBudgets(context)
+        #: Which pods go together.
+        self.units = VictimUnits(context)
         self._followers: list[Callable[[IntArray], object]] = []
 
     def follow(self, follower: Callable[[IntArray], object]) -> None:
-        """Call ``follower`` after budgets changed, with the nodes where other potential victims violate them."""
+        """Call ``follower`` after budgets or groups changed, with the nodes where victims are others or violate others."""
         self._followers.append(follower)
 
     def catch_up(self) -> None:
-        """Check whether budgets changed, and call the followers."""
+        """Check whether budgets changed, or what goes together, and call the followers."""
         nodes = self._disruption.catch_up()
+        if self.units:
+            nodes = np.union1d(self.units.reach(nodes), self.units.catch_up())
         if len(nodes):
             for follower in self._followers:
                 follower(nodes)
 
     def potential(self, priority: int, nodes: IntArray) -> PotentialVictims:
-        """The pods of less than a priority on some nodes (in order of their names)."""
+        """The victims of less than a priority on some nodes (in order of their names)."""
         self.catch_up()
         lower, group = self._below(priority, nodes)
-        order = by_importance(self._state.cluster, lower, group)
+        units = self.units.of(lower)
+        lower, group = one_each(lower, group, units)
+        order = self.units.by_importance(lower, group, units)
         lower, group = lower[order], group[order]
-        violating = self._disruption.violating(lower, group)
-        if violating.any():
-            spared = np.lexsort((~violating, group))
-            lower, violating = lower[spared], violating[spared]
+        pods, owner = expanded(lower, units)
+        violations = np.bincount(owner[self._disruption.violating(pods, group[owner])], minlength=len(lower))
+        if violations.any():
+            spared = np.lexsort((violations == 0, group))
+            lower, violations = lower[spared], violations[spared]
         first = np.searchsorted(group, np.arange(len(nodes) + 1))
-        return PotentialVictims(nodes, first, lower, violating)
+        return PotentialVictims(nodes, first, lower, violations, units)
 
     def candidates(self, potential: PotentialVictims, victims: BoolArray) -> Candidates:
         """The nodes that have victims."""
         if not victims.any():
             return NO_CANDIDATES
         chosen = np.flatnonzero(victims)
-        pods = potential.pods[chosen]
         group = np.searchsorted(potential.first, chosen, side="right") - 1
-        counted = np.bincount(group, minlength=len(potential.nodes))
+        order = self.units.by_importance(potential.pods[chosen], group, potential.units)
+        chosen, group = chosen[order], group[order]
+        pods, owner = expanded(potential.pods[chosen], potential.units)
+        home, count = group[owner], len(potential.nodes)
+        counted = np.bincount(home, minlength=count)
         having = np.flatnonzero(counted)
+        violations = np.bincount(np.repeat(group, potential.violations[chosen]), minlength=count)
+        elsewhere = np.bincount(home[self._state.node[pods] != potential.nodes[home]], minlength=count) > 0
         return Candidates(
             nodes=potential.nodes[having],
             first=np.concatenate(([0], np.cumsum(counted[having]))),
-            victims=pods[by_importance(self._state.cluster, pods, group)],
-            violations=np.bincount(group[potential.violating[chosen]], minlength=len(potential.nodes))[having],
+            victims=pods,
+            violations=violations[having],
+            elsewhere=elsewhere[having],
         )
 
     def _below(self, priority: int, nodes: IntArray) -> tuple[IntArray, IntArray]:
         """The pods of a lower priority on some nodes, and for each the place of its node among them."""
-        state, priorities = self._state, self._pods.priority
+        state = self._state
         if len(nodes) <= _FEW:
             residents = [state.pods_on(node) for node in nodes.tolist()]
             pods = np.concatenate([NO_PODS, *residents])
             group = np.repeat(np.arange(len(nodes)), [len(each) for each in residents])
-            below = priorities[pods] < priority
+            below = self.units.priorities(pods) < priority
             return pods[below], group[below]
         position = np.full(len(state.cluster.nodes), -1)
         position[nodes] = np.arange(len(nodes))
-        pods = np.flatnonzero((priorities < priority) & (state.node >= 0) & state.holds_resources())
+        pods = np.flatnonzero((state.node >= 0) & state.holds_resources())
+        pods = pods[self.units.priorities(pods) < priority]
         group = position[state.node[pods]]
         return pods[group >= 0], group[group >= 0]
 
@@ -244,15 +240,27 @@ def _said(budget: PodDisruptionBudget) -> tuple[int, Mapping[str, object]]:
     return budget.status.disruptions_allowed, budget.status.disrupted_pods or {}
 
 
+def _held(state: ClusterState, potential: PotentialVictims) -> Usage:
+    """How many pods each potential victim has on its node, int64[victim], and what they hold, int64[resource, victim]."""
+    vectors = state.request_vectors()
+    if not potential.units:
+        return np.ones(len(potential.pods), dtype=np.int64), vectors[state.held[potential.pods]].T
+    pods, owner = expanded(potential.pods, potential.units)
+    here = state.node[pods] == np.repeat(potential.nodes, np.diff(potential.first))[owner]
+    pods, owner = pods[here], owner[here]
+    held = np.zeros((len(potential.pods), vectors.shape[1]), dtype=np.int64)
+    np.add.at(held, owner, vectors[state.held[pods]])
+    return np.bincount(owner, minlength=len(potential.pods)), held.T
+
+
 # All potential victims leave, and in each turn one of each node returns if the pod still fits next to it. Source:
-# SelectVictimsOnNode, Kubernetes 1.36.
+# SelectVictimsOnNode, Kubernetes 1.36 and 1.37.
 def without(state: ClusterState, potential: PotentialVictims, usage: Usage) -> Usage:
     """The usage of the nodes without their potential victims; ``usage`` is used up."""
     running, requested = usage
-    counted = np.diff(potential.first)
-    vectors = state.request_vectors()[state.held[potential.pods]].T
-    group = np.repeat(np.arange(len(potential.nodes)), counted)
-    running -= counted
+    sizes, vectors = _held(state, potential)
+    group = np.repeat(np.arange(len(potential.nodes)), np.diff(potential.first))
+    np.subtract.at(running, group, sizes)
     for row in range(len(requested)):
         np.subtract.at(requested[row], group, vectors[row])
     return running, requested
@@ -268,16 +276,16 @@ def reprieved(
     running, requested = usage
     nodes, counted = potential.nodes, np.diff(potential.first)
     fits = plugin.fits(pod, nodes, running, requested)
-    vectors = state.request_vectors()[state.held[potential.pods]].T
+    sizes, vectors = _held(state, potential)
     victims = np.zeros(len(potential.pods), dtype=bool)
     left = np.flatnonzero(fits & (counted > 0))
     for turn in range(int(counted.max(initial=0))):
         left = left[counted[left] > turn]
         position = potential.first[left] + turn
-        running[left] += 1
+        running[left] += sizes[position]
         requested[:, left] += vectors[:, position]
         over = ~plugin.fits(pod, nodes[left], running[left], requested[:, left])
         victims[position[over]] = True
-        running[left[over]] -= 1
+        running[left[over]] -= sizes[position[over]]
         requested[:, left[over]] -= vectors[:, position[over]]
     return victims
