@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 
 from restow.cluster.pod_store import PodStore
 from restow.cluster.pod_values import PodTables
@@ -28,10 +27,10 @@ def pod_rows(pods: Pods, wire: Sequence[Pod], nodes: Mapping[str, int]) -> list[
 def _translated(read: Pods, pod: int, pods: Pods) -> PodRow:
     """A row of one set of columns for another, whose tables have other identifiers."""
     row = read.row(pod)
-    for each in fields(PodTables):
-        column = _COLUMNS.get(each.name, each.name)
+    for each in PodTables.__struct_fields__:
+        column = _COLUMNS.get(each, each)
         if row[column] >= 0:
-            row[column] = pods.intern(each.name, getattr(read.tables, each.name)[row[column]])
+            row[column] = pods.intern(each, getattr(read.tables, each)[row[column]])
     for column in ("node", "nominated"):
         if row[column] <= UNKNOWN_NODE:
             row[column] = pods.unknown_node(read.unknown_nodes[UNKNOWN_NODE - row[column]])

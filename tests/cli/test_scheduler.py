@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from restow.cli.app import app
 from restow.cli.daemon_flags import ignored_flags
@@ -181,7 +182,7 @@ def configured(text: str) -> SchedulerConfiguration:
 def test_without_a_file_there_is_one_profile_as_kube_schedulers_own() -> None:
     scheduling = scheduler_settings(flags("--seed=3"), SchedulerConfiguration((DEFAULT_PROFILE,)))
 
-    assert scheduling == SchedulerSettings(profiles=(replace(DEFAULT_PROFILE, name="my-scheduler"),), seed=3)
+    assert scheduling == SchedulerSettings(profiles=(structs.replace(DEFAULT_PROFILE, name="my-scheduler"),), seed=3)
 
 
 def test_the_file_says_how_long_pods_wait_and_how_to_connect() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from builders.hostile import HALF, OBEYED
 from client.double import Answer, Double, a_status, an_answer
@@ -155,7 +155,7 @@ async def test_what_is_refused_is_lost_and_counted_and_stops_nothing(api: Api, d
 async def test_what_cannot_even_be_sent_is_lost_and_counted_and_stops_nothing(api: Api, double: Double) -> None:
     double.answers("POST", PATH, OK)
     async with recorder(api, losses := Losses()) as events:
-        events.record(replace(MOVED, action=f"half a character: {HALF}"))
+        events.record(structs.replace(MOVED, action=f"half a character: {HALF}"))
         events.record(Occurrence(POD, "Other", "Descheduled", "note"))
 
     assert (len(double.asked), losses) == (1, {"refused": 1})
@@ -217,7 +217,7 @@ async def test_a_long_note_is_shortened_to_what_the_api_takes(api: Api, double: 
 async def test_a_note_is_one_line_that_shows_what_it_quotes(api: Api, double: Double) -> None:
     double.answers("POST", PATH, OK)
     async with recorder(api) as events:
-        events.record(replace(MOVED, note=f"said {OBEYED}{HALF} at https://me:hunter2@proxy"))
+        events.record(structs.replace(MOVED, note=f"said {OBEYED}{HALF} at https://me:hunter2@proxy"))
 
     note = double.asked[0].json["note"]
     assert note.isprintable()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import msgspec
 import numpy as np
 import pytest
@@ -29,7 +27,7 @@ def picture(state):
     """Everything that can be read of the pods that exist, by value and in order."""
     count, pods = len(state.cluster.nodes), state.cluster.pods
     there = pods.where(state.exists)
-    tables = [each.name for each in fields(pods.tables) if each.name != "namespaces"]
+    tables = [name for name in pods.tables.__struct_fields__ if name != "namespaces"]
     return (
         [pods.full_name(pod) for pod in there],
         [[getattr(pods.tables, name)[getattr(pods, name)[pod]] for name in tables if name != "held"] for pod in there],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec import structs
 
 from descheduler.hearing import Heard, sample
 from restow.client.errors import Conflict, Unreachable
@@ -128,7 +129,7 @@ async def test_without_election_there_is_always_permission() -> None:
 
 
 async def test_a_dry_run_needs_no_lease_and_says_so(store: Store) -> None:
-    alone = Candidate(5.0, replace(LEASED, cycles=CycleSettings(dry_run=True)))
+    alone = Candidate(5.0, structs.replace(LEASED, cycles=CycleSettings(dry_run=True)))
     await alone.run()
     assert store.lease is None
     assert alone.heard.messages == [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from descheduler.cycling import Decided
 from restow.descheduler import applying, publishing, shadowing
@@ -42,7 +42,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
         seen.minors.append(cluster.server_minor)
         seen.plans.append({ref.plugin: each.plans for ref, each in before.searches.items()})
         seen.moves.append(len(decision.tasks))
-        return replace(decision, seconds=0.0)
+        return structs.replace(decision, seconds=0.0)
 
     monkeypatch.setattr(module, "decide", watched)
     return seen

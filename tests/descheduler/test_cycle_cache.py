@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 from weakref import ref
 
 import pytest
+from msgspec import structs
 
 from builders import a_namespace, a_node
 from descheduler.cycling import Run, a_town, crowd, rules
@@ -59,7 +59,10 @@ def test_another_version_of_the_scheduler_begins_again() -> None:
 
 def test_other_schedulers_begin_again() -> None:
     _, cache, first = begun()
-    assert state_of(cache, replace(_RULES, profiles=(replace(DEFAULT_PROFILE, name="other"),))) is not first
+    assert (
+        state_of(cache, structs.replace(_RULES, profiles=(structs.replace(DEFAULT_PROFILE, name="other"),)))
+        is not first
+    )
 
 
 def test_a_kind_that_is_not_known_any_more_begins_again() -> None:

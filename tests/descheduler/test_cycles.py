@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
+from msgspec import structs
 
 from builders import a_pdb
 from builders.metadata import uid_of
@@ -104,7 +105,7 @@ def test_a_pod_that_was_given_up_is_not_asked_for_again_in_the_same_cycle(decide
 def test_a_workload_that_is_left_alone_takes_nobody_else_with_it(decided: Decided) -> None:
     """The plan is made without it, and says so once."""
     town, memory = a_town(*crowd("web"), *crowd("api")), EvictionHistory()
-    api = replace(a_task("api-1", "api"), workload=uid_of("ReplicaSet", "default", "api"))
+    api = structs.replace(a_task("api-1", "api"), workload=uid_of("ReplicaSet", "default", "api"))
     memory.note_failed_prediction(api, 0.0, "new-1 came back to n0")
     run = Run(town, memory=memory).perform(rules())
     assert sorted(run.asked) == ["web-1", "web-2"]

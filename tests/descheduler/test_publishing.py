@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import gzip
 import json
 import random
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
 from builders.memory_api import MemoryApi
@@ -68,7 +68,7 @@ def test_the_plan_is_all_that_apply_needs(tmp_path: Path) -> None:
     run = Run(a_town(*crowd("web"), nodes=3), dry_run=True)
     made: Any = api
     run.cycles.publish = publishing(made, TARGET, always, run.heard.log, dry_run=True)
-    decided = dataclasses.replace(rules("prove", maxNoOfPodsToEvictTotal=2), scheduler_configuration=configuration)
+    decided = structs.replace(rules("prove", maxNoOfPodsToEvictTotal=2), scheduler_configuration=configuration)
     run.perform(decided)
     file = tmp_path / "plan.json"
     file.write_bytes(gzip.decompress(base64.b64decode(api.stored[PATH]["binaryData"]["plan.json.gz"])))

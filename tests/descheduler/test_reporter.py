@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,7 +97,7 @@ def a_move(*candidates: str, **features: Any) -> Task:
 
 
 def with_move(task: Task, **fields: Any) -> Task:
-    return replace(task, move=structs.replace(task.move, **fields))
+    return structs.replace(task, move=structs.replace(task.move, **fields))
 
 
 BARE, PROVEN = a_move(), a_move("b", "c")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from builders import pod_metrics
 from descheduler.cycling import Run, a_town, another_candidate_once, crowd, rules
@@ -18,7 +18,7 @@ from restow.executing.history import UsageChanges
 from restow.executing.task import Evicted, Landed, LandingMatch, Outcome, Settled
 from restow.kube.duration import HOUR, SECOND
 
-TASK = replace(a_task("web-0", candidates=["b"]), used={"cpu": 5, "memory": 7})
+TASK = structs.replace(a_task("web-0", candidates=["b"]), used={"cpu": 5, "memory": 7})
 
 
 def noted(*outcomes: Outcome) -> tuple[UsageChange, ...]:

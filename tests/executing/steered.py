@@ -15,7 +15,7 @@ from restow.executing.task import Task
 
 def steered(task: Task) -> Task:
     """The task, brought to its target."""
-    return replace(task, move=structs.replace(task.move, steering="nominate"))
+    return structs.replace(task, move=structs.replace(task.move, steering="nominate"))
 
 
 def steered_tasks(app: str, count: int, **features: Any) -> list[Task]:

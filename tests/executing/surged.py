@@ -33,7 +33,7 @@ SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 def surged(task: Task, *, evicts_instead: bool = False) -> Task:
     """The task, with its replacement first."""
     changes = {"replacement": ReplacementMode.SURGE, "evicts_instead": evicts_instead or UNSET}
-    return replace(task, move=structs.replace(task.move, **changes))
+    return structs.replace(task, move=structs.replace(task.move, **changes))
 
 
 def a_move(number: int = 0, **features: Any) -> Task:

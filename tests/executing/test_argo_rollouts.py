@@ -39,7 +39,7 @@ LEFT = {"name": "shop", "namespace": "default", "annotations": {ANNOTATION: RECO
 
 def a_move() -> Task:
     task = a_task("web-0", candidates=["b"])
-    return replace(task, move=structs.replace(task.move, replacement=ReplacementMode.SURGE))
+    return structs.replace(task, move=structs.replace(task.move, replacement=ReplacementMode.SURGE))
 
 
 def a_rollout(replicas: int | None = 1, *, spec: Any = None, **status: Any) -> dict[str, Any]:

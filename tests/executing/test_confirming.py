@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from builders import a_container, a_node, a_pod, a_replica_set, a_toleration, a_workload
 from client.double import Double, a_status, an_answer
@@ -41,7 +42,7 @@ def planned(**pod: Any) -> Task:
     """A move that assumes a replacement with these features."""
     features = {"labels": {"app": "web"}, "containers": [a_container(requests={"cpu": "1"})]} | pod
     pods = a_cluster(a_node("n"), a_pod("web-1", node="n", **features)).pods
-    return replace(a_task("web-1"), replacement={**values_of(pods, 0, Aspect.SCHEDULING), "priority": 0})
+    return structs.replace(a_task("web-1"), replacement={**values_of(pods, 0, Aspect.SCHEDULING), "priority": 0})
 
 
 def would_create(double: Double, **pod: Any) -> None:
@@ -169,5 +170,5 @@ async def test_a_pod_of_a_stateful_set_is_made_of_the_revision_of_its_ordinal(
 
 async def test_pods_of_other_owners_are_not_asked_about(api: Api, double: Double) -> None:
     """A custom controller's template is not known; a pod without a replacement has none to confirm."""
-    assert (await outcome(api, replace(planned(), owner=None)))[1] == ["web-1"]
+    assert (await outcome(api, structs.replace(planned(), owner=None)))[1] == ["web-1"]
     assert double.asked == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappush
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_nobody_waits_for_a_replacement_that_lands_after_them() -> None:
     """Two pods change places: the first replacement has a place once the second pod has left."""
     first, second = a_task("web-0", "web", candidates=["b"]), a_task("api-0", "api", number=1, candidates=["a"])
     swap = MadeProposal("swap", 2, "certain", 1.0, waits=True)
-    first = replace(first, move=structs.replace(first.move, proposal=swap))
+    first = structs.replace(first, move=structs.replace(first.move, proposal=swap))
     eviction_queue = EvictionQueue([first, second], Pace(16))
     assert started(eviction_queue) == ["web-0"]
     eviction_queue.answered(first)
@@ -107,7 +107,7 @@ def test_how_often_a_move_is_looked_at_does_not_grow_with_the_plan(
     monkeypatch.setattr("restow.executing.eviction_queue.heappush", counted)
     plan = [a_task(f"p{at}", f"app-{at}", number=at, candidates=["t"]) for at in range(500)]
     eviction_queue = EvictionQueue(
-        [replace(steered(each), is_independent=True) if is_steered else each for each in plan], Pace(4)
+        [structs.replace(steered(each), is_independent=True) if is_steered else each for each in plan], Pace(4)
     )
     begun: deque[Task] = deque()
     while not eviction_queue.is_finished:
@@ -121,12 +121,14 @@ def test_how_often_a_move_is_looked_at_does_not_grow_with_the_plan(
 def brought(pod: str, number: int, *, source: str = "a", target: str = "t", **features: Any) -> Task:
     """A move whose replacement is brought to its target, and that no rule connects with other pods."""
     made = steered(a_task(pod, pod.partition("-")[0], number=number, source=source, candidates=[target], **features))
-    return replace(made, is_independent=True)
+    return structs.replace(made, is_independent=True)
 
 
 def waiting(task: Task) -> Task:
     """One of a swap, whose replacement has a place once the other pod has left."""
-    return replace(task, move=structs.replace(task.move, proposal=MadeProposal("swap", 2, "certain", 1.0, waits=True)))
+    return structs.replace(
+        task, move=structs.replace(task.move, proposal=MadeProposal("swap", 2, "certain", 1.0, waits=True))
+    )
 
 
 def test_moves_to_targets_of_their_own_do_not_wait_for_one_another() -> None:
@@ -136,7 +138,7 @@ def test_moves_to_targets_of_their_own_do_not_wait_for_one_another() -> None:
 
 def sharing(pod: str, number: int, *, target: str = "t", kind: str | None = "small") -> Task:
     """A move that nobody steers, whose replacement may take the place of another one."""
-    return replace(
+    return structs.replace(
         brought(pod, number, target=target), move=a_task(pod, candidates=[target]).move, interchangeable=kind
     )
 
@@ -148,14 +150,14 @@ def test_moves_that_may_take_one_anothers_places_do_not_wait_for_one_another() -
 
 def test_one_that_may_land_elsewhere_is_waited_for() -> None:
     first = sharing("web-0", 0)
-    unsure = replace(first, move=structs.replace(first.move, certainty=Certainty.LIKELY))
+    unsure = structs.replace(first, move=structs.replace(first.move, certainty=Certainty.LIKELY))
     assert started(EvictionQueue([unsure, sharing("api-0", 1)], Pace(16))) == ["web-0"]
 
 
 def test_the_moves_that_empty_a_node_do_not_wait_for_one_another() -> None:
     emptying = MadeProposal("empty a", 2, "certain", 1.0)
     plan = [brought("web-0", 0), brought("api-0", 1)]
-    plan = [replace(each, move=structs.replace(each.move, proposal=emptying)) for each in plan]
+    plan = [structs.replace(each, move=structs.replace(each.move, proposal=emptying)) for each in plan]
     assert started(EvictionQueue(plan, Pace(16))) == ["web-0", "api-0"]
 
 
@@ -177,7 +179,7 @@ def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_t
         brought("api-0", 1, target="a"),
         waiting(brought("api-0", 1)),
         brought("web-1", 1, limit=2),
-        replace(brought("api-0", 1), is_independent=False),
+        structs.replace(brought("api-0", 1), is_independent=False),
         a_task("api-0", "api", number=1, candidates=["t"]),
         sharing("api-0", 1),
     ],
@@ -259,11 +261,11 @@ def _as_it_is(task: Task) -> Task:
 
 
 def _brought(task: Task) -> Task:
-    return replace(steered(task), is_independent=True)
+    return structs.replace(steered(task), is_independent=True)
 
 
 def _shared(task: Task) -> Task:
-    return replace(task, is_independent=True, interchangeable="small")
+    return structs.replace(task, is_independent=True, interchangeable="small")
 
 
 @dataclass(slots=True)

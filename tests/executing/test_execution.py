@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from executing.double import (
     START,
@@ -241,7 +242,8 @@ def test_a_dry_run_reports_the_moves_and_makes_none() -> None:
 
 def test_a_pod_without_owner_is_its_own_workload() -> None:
     plan = [
-        replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, replacement_policy=ReplacementPolicy.NONE)
+        structs.replace(each, workload=each.move.pod.uid)
+        for each in tasks("x", 3, replacement_policy=ReplacementPolicy.NONE)
     ]
     double = Double.of(plan)
     carry_out(double, plan)
@@ -253,7 +255,7 @@ EVACUATION = eviction.Busy('admission webhook "x" denied the request: Eviction t
 
 def test_with_the_gate_open_a_pod_that_asks_for_it_may_be_evicted_by_somebody_else() -> None:
     """It is not asked for again, and other pods of its workload do not wait for it."""
-    plan = [replace(each, request_only=True) for each in tasks("web", 2)]
+    plan = [structs.replace(each, request_only=True) for each in tasks("web", 2)]
     double, memory = Double.of(plan), EvictionHistory()
     double.answers["web-0"] = [EVACUATION]
     assert endings(carry_out(double, plan, memory=memory, in_background=True)) == {
@@ -272,7 +274,7 @@ def test_with_the_gate_open_a_pod_that_asks_for_it_may_be_evicted_by_somebody_el
     ids=["gate closed", "no annotation", "another refusal"],
 )
 def test_otherwise_such_an_answer_is_a_busy_server(gate: bool, asks: bool, answer: eviction.Outcome) -> None:
-    plan = [replace(each, request_only=asks) for each in tasks("web", 1)]
+    plan = [structs.replace(each, request_only=asks) for each in tasks("web", 1)]
     double = Double.of(plan)
     double.answers["web-0"] = [answer]
     assert endings(carry_out(double, plan, in_background=gate)) == {"web-0": "Settled"}

@@ -32,7 +32,7 @@ def test_a_pod_that_has_joined_a_group_stays() -> None:
 
 
 def test_a_pod_stays_whose_group_has_got_a_second_one() -> None:
-    todo = [replace(each, group="RayCluster default/ray") for each in tasks("web", 1, candidates=("b",))]
+    todo = [structs.replace(each, group="RayCluster default/ray") for each in tasks("web", 1, candidates=("b",))]
     double = Double.of([*todo, *tasks("web", 2)])
     told = carry_out(labelled(double, RAY, "web-0", "web-1"), todo, group_kinds=KINDS)
     assert messages(told, Dropped) == ["default/web-1 has joined RayCluster default/ray, which does not move in parts"]
@@ -47,7 +47,7 @@ def test_a_pod_stays_whose_group_has_got_a_second_one() -> None:
     ],
 )
 def test_any_other_pod_goes(labels: dict[str, str], group: str, kinds: tuple[GroupKind, ...]) -> None:
-    todo = [replace(each, group=group) for each in tasks("web", 1, candidates=("b",))]
+    todo = [structs.replace(each, group=group) for each in tasks("web", 1, candidates=("b",))]
     told = carry_out(labelled(Double.of(todo), labels, "web-0"), todo, group_kinds=kinds)
     assert endings(told) == {"web-0": "Settled"}
 
@@ -56,7 +56,7 @@ def whole(found: list[Task]) -> list[Task]:
     """The tasks as those of a group that restarts."""
     proposal = MadeProposal("move the group", len(found), "certain", 1.0)
     return [
-        replace(
+        structs.replace(
             each,
             move=structs.replace(each.move, proposal=proposal),
             group="LeaderWorkerSet default/llm-0",

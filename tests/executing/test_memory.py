@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from executing.double import a_task
 from restow.executing.history import FIRST_PAUSE, LONGEST_PAUSE, EvictionHistory
@@ -72,7 +71,7 @@ def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> 
     """One huge pod above the target threshold would be evicted in every cycle for ever."""
     memory = EvictionHistory()
     memory.note(TASK, "uid-new", 0.0)
-    again = replace(TASK, move=a_task("new").move)
+    again = structs.replace(TASK, move=a_task("new").move)
     said = "backing off from ReplicaSet/web for 5m0s (once): LowNodeUtilization moved it 1m0s ago and wants to move it again"
     assert memory.reason_against(again, 60.0) == said
     assert memory.reason_against(again, 60.0 + FIRST_PAUSE) is None

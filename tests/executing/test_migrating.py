@@ -34,7 +34,7 @@ CALLED = f"VirtualMachineInstanceMigration default/{NAME}"
 def a_move(*, evicts_instead: bool = False) -> Task:
     task = a_task("launcher", "vm", kind="VirtualMachineInstance", candidates=["b"])
     changes = {"replacement": ReplacementMode.MIGRATE, "evicts_instead": evicts_instead or UNSET}
-    return replace(task, move=structs.replace(task.move, **changes))
+    return structs.replace(task, move=structs.replace(task.move, **changes))
 
 
 def a_machine(phase: str = "Running", *, metadata: Any = None, **status: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ THRESHOLDS = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}
 
 def alike(pod: str, number: int, *candidates: str) -> Task:
     """A move whose replacement may change places with others."""
-    return replace(a_task(pod, pod, number=number, candidates=candidates), interchangeable="small")
+    return structs.replace(a_task(pod, pod, number=number, candidates=candidates), interchangeable="small")
 
 
 def landings(told: list[object]) -> list[tuple[str, LandingMatch, bool]]:
@@ -50,8 +49,8 @@ def test_a_node_takes_no_more_than_the_plan_has_places_there() -> None:
 @pytest.mark.parametrize(
     ("other", "why"),
     [
-        (replace(alike("api-0", 1, "c"), interchangeable="large"), "pods of another kind"),
-        (replace(alike("api-0", 1, "c"), interchangeable=None), "a pod that has its own place"),
+        (structs.replace(alike("api-0", 1, "c"), interchangeable="large"), "pods of another kind"),
+        (structs.replace(alike("api-0", 1, "c"), interchangeable=None), "a pod that has its own place"),
     ],
     ids=["another kind", "its own place"],
 )
@@ -61,7 +60,7 @@ def test_pods_that_are_not_alike_do_not_change_places(other: Task, why: str) -> 
 
 def test_nobody_takes_a_place_on_the_node_that_it_leaves_or_where_it_is_in_vain() -> None:
     leaving = alike("web-0", 0, "b")
-    vain = replace(leaving, move=structs.replace(leaving.move, candidates=("b", "c"), in_vain=("c",)))
+    vain = structs.replace(leaving, move=structs.replace(leaving.move, candidates=("b", "c"), in_vain=("c",)))
     places = FreePlaces([leaving, alike("api-0", 1, "a"), alike("db-0", 2, "c")])
     assert leaving.move.source == "a"
     assert not places.take(leaving, "a")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,7 +66,7 @@ class Slow(Gatekeeper):
 def reserved(task: Task, *, evicts_instead: bool = False) -> Task:
     """The task, with its place held first."""
     changes = {"replacement": ReplacementMode.RESERVE, "evicts_instead": evicts_instead or UNSET}
-    return replace(task, move=structs.replace(task.move, **changes))
+    return structs.replace(task, move=structs.replace(task.move, **changes))
 
 
 def a_move(number: int = 0, **features: Any) -> Task:

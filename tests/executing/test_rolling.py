@@ -35,7 +35,9 @@ OK = an_answer({})
 def a_move(number: int = 0) -> Task:
     """A move of a pod that is rolled out."""
     task = steered(a_task(f"web-{number}", number=number, candidates=["t"]))
-    return replace(task, gate=task.move.pod.uid, move=structs.replace(task.move, replacement=ReplacementMode.ROLLOUT))
+    return structs.replace(
+        task, gate=task.move.pod.uid, move=structs.replace(task.move, replacement=ReplacementMode.ROLLOUT)
+    )
 
 
 def a_deployment(marked: str | None = None, **spec: Any) -> dict[str, Any]:
@@ -87,7 +89,9 @@ def patches(server: Server) -> list[Any]:
 async def test_the_template_is_changed_and_the_new_replica_set_is_the_controller_from_then_on() -> None:
     async with a_server() as server, rolling(server) as rollouts:
         begun = await rollouts.begin(a_move())
-    assert begun == replace(a_move(), gate="", owner=OwnerReference("ReplicaSet", "new", "u-new", controller=True))
+    assert begun == structs.replace(
+        a_move(), gate="", owner=OwnerReference("ReplicaSet", "new", "u-new", controller=True)
+    )
     (change,) = patches(server)
     assert change["metadata"] == {"uid": "u-shop", "resourceVersion": "7"}
     assert change["spec"] == {"template": {"metadata": {"annotations": {ANNOTATION: "uid-web-0"}}}}
@@ -220,7 +224,7 @@ class Controller:
         )
         self.double.pods[made.name] = made
         self.double._place(made.name, task.move.pod.name)
-        return replace(task, owner=owner, gate="")
+        return structs.replace(task, owner=owner, gate="")
 
     async def taken_back(self, _task: Task) -> str:
         await asyncio.sleep(1e6)
@@ -253,7 +257,7 @@ async def test_the_new_pod_is_gated_by_the_rollout_and_found_by_its_new_controll
 
 async def test_what_is_evicted_instead_is_not_rolled_out_when_it_is_asked_for_again() -> None:
     move = a_move()
-    move = replace(move, move=structs.replace(move.move, evicts_instead=True))
+    move = structs.replace(move, move=structs.replace(move.move, evicts_instead=True))
     double = Double.of([move])
     keeper = Gatekeeper(double)
     execution = an_execution(double, steering=keeper)
@@ -270,7 +274,7 @@ async def test_what_is_evicted_instead_is_not_rolled_out_when_it_is_asked_for_ag
 async def test_a_pod_that_is_evicted_instead_has_its_replacement_steered_all_the_same() -> None:
     """It comes from the ReplicaSet that there was, and not from that of a rollout."""
     move = a_move()
-    move = replace(move, move=structs.replace(move.move, evicts_instead=True))
+    move = structs.replace(move, move=structs.replace(move.move, evicts_instead=True))
     double = Double.of([move])
     keeper = Gatekeeper(double)
     execution = an_execution(double, steering=keeper)

@@ -177,7 +177,7 @@ def test_nothing_is_awaited_of_a_pod_that_was_asked_for_in_vain_for_too_long() -
 @pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE])
 def test_nothing_is_awaited_where_nothing_comes(replacement_policy: ReplacementPolicy) -> None:
     plan, double, gates = scene(replacement_policy=ReplacementPolicy.NOT_NEEDED)
-    plan = [replace(task, replacement_policy=replacement_policy) for task in plan]
+    plan = [structs.replace(task, replacement_policy=replacement_policy) for task in plan]
     assert endings(carry_out(double, plan, steering=gates)) == {"web-0": "Cleared"}
     assert gates.done == ["announce web-0", "withdraw web-0"]
 
@@ -228,7 +228,7 @@ def test_a_plan_that_is_concluded_still_brings_what_it_evicted_to_its_target() -
 def test_landings_that_gain_nothing_leave_a_workload_alone_for_a_while() -> None:
     """One of two likely nodes is as hot as the one that the pod left."""
     plan = steered_tasks("web", 2, candidates=["t", "b"])
-    plan = [replace(each, move=structs.replace(each.move, steering=None, in_vain=("b",))) for each in plan]
+    plan = [structs.replace(each, move=structs.replace(each.move, steering=None, in_vain=("b",))) for each in plan]
     told = carry_out(Double.of(plan), plan)
     assert [each.match for each in told if isinstance(each, Landed)] == [LandingMatch.IN_VAIN]
     assert "new-1 landed on b, where LowNodeUtilization gains nothing" in messages(told, Dropped)[0]
@@ -237,7 +237,7 @@ def test_landings_that_gain_nothing_leave_a_workload_alone_for_a_while() -> None
 def brought(count: int) -> list[Task]:
     """Moves of as many workloads, that no rule connects with other pods."""
     plan = [steered(a_task(f"app-{at}", f"app-{at}", number=at, candidates=["t"])) for at in range(count)]
-    return [replace(task, is_independent=True) for task in plan]
+    return [structs.replace(task, is_independent=True) for task in plan]
 
 
 def test_moves_of_different_workloads_are_brought_to_their_targets_side_by_side() -> None:

@@ -47,7 +47,7 @@ ANNOTATED = {
 
 def proven(candidates: list[str] | None = None, *, certainty: Certainty | None = Certainty.CERTAIN) -> list[Task]:
     found = tasks("web", 1, candidates=candidates or ["b"])
-    return [replace(each, move=_certain(each, certainty)) for each in found]
+    return [structs.replace(each, move=_certain(each, certainty)) for each in found]
 
 
 def _certain(task: Task, certainty: Certainty | None) -> Any:

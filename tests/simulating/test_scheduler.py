@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -125,7 +124,7 @@ def test_a_scheduler_leaves_pods_of_others_alone():
 def test_two_schedulers_that_decide_at_once_overdraw_a_node_and_its_kubelet_refuses_one_pod():
     """Each sees what the other has bound, not what it is about to bind."""
     simulation = VirtualCluster.at(START, seed=1)
-    start_actors(simulation, [(DEFAULT_PROFILE,), (replace(DEFAULT_PROFILE, name="mine"),)])
+    start_actors(simulation, [(DEFAULT_PROFILE,), (structs.replace(DEFAULT_PROFILE, name="mine"),)])
     simulation.store.load(manifest_of(a_node("n1", cpu="4", memory="8Gi")))
     for name in ("default-scheduler", "mine"):
         simulation.store.apply(a_bare_pod(name, **asking("3", schedulerName=name)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import structs
 
 from restow.api.rows import Columns, Rows
 
@@ -106,7 +108,7 @@ class Cluster:
 
     @classmethod
     def _of(cls, found: LoadedCluster) -> Cluster:
-        return cls(tuple(found.notes), replace(found, notes=()))
+        return cls(tuple(found.notes), structs.replace(found, notes=()))
 
     @cached_property
     def nodes(self) -> Rows[NodeSummary]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, structs
 
 from restow.application.feedback import Feedback
 from restow.application.files import NamedFile
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import ClusterSnapshot
 
 
-@dataclass(slots=True, frozen=True)
-class ClusterSource:
+class ClusterSource(Struct, frozen=True):
     """Where the cluster is, as it was written: inputs, or how to reach the API server."""
 
     inputs: tuple[str, ...] = ()
@@ -48,8 +49,7 @@ class ClusterSource:
         return not self.inputs
 
 
-@dataclass(slots=True, frozen=True)
-class LoadedCluster:
+class LoadedCluster(Struct, frozen=True):
     """A cluster that was read."""
 
     cluster: ClusterSnapshot
@@ -79,13 +79,13 @@ class LoadedCluster:
         since = format_time(found.oldest * SECOND)
         note = f"usage of {counted(found.nodes, 'node')} is from the stored history, last measured at {since} or later"
         note += "; of pods it is estimated: their share of their node's requests" * found.estimated
-        return replace(self, cluster=found.cluster, notes=(*self.notes, note))
+        return structs.replace(self, cluster=found.cluster, notes=(*self.notes, note))
 
     def of_version(self, minor: int | None) -> LoadedCluster:
         """The same with the scheduler's minor that a policy names, unless a ``--scheduler-version`` says otherwise."""
         if minor is None or self.source.scheduler_version is not None:
             return self
-        return replace(self, cluster=replace(self.cluster, server_minor=minor), assumed="")
+        return structs.replace(self, cluster=replace(self.cluster, server_minor=minor), assumed="")
 
     def missing_warning(self, kinds: Collection[str], what: str) -> list[str]:
         """One sentence where ``what`` (moves, answers) depend on kinds that were not read, and what adds them."""

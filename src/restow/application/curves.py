@@ -5,8 +5,9 @@ Of several goals that are combined, the curve is that of the first.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec import structs
 
 from restow.application.feedback import Collected, Feedback
 from restow.application.goals import GoalRequest, policy_or_goal
@@ -22,16 +23,16 @@ def curve(request: PlanRequest, goal: GoalRequest, feedback: Feedback) -> GoalCu
     """Return the curve up to the goal's budget, or to all moves that are worth it; errors as ``planning.make``."""
     if goal.name is None:
         raise InputError("--curve shows what more moves are worth for a goal; add --goal, such as --goal balance")
-    whole = make(replace(request, policy=policy_or_goal(request.policy, goal)), feedback)
+    whole = make(structs.replace(request, policy=policy_or_goal(request.policy, goal)), feedback)
     if not whole.plan.goals:
         raise InputError("; ".join(map(str, whole.plan.problems)) or f"the plan says nothing of the goal {goal.name}")
     points = [_start(whole)]
-    known = replace(request, where=whole.cluster)
+    known = structs.replace(request, where=whole.cluster)
     budgets = _budgets(len(whole.plan.moves))
     for number, budget in enumerate(budgets, 1):
         with feedback.working(f"planning with a budget of {budget:,} moves, {number} of {len(budgets)}"):
-            policy = policy_or_goal(None, replace(goal, budget=budget))
-            points.append(_point(make(replace(known, policy=policy), Collected()), budget))
+            policy = policy_or_goal(None, structs.replace(goal, budget=budget))
+            points.append(_point(make(structs.replace(known, policy=policy), Collected()), budget))
     if whole.plan.moves:
         points.append(_point(whole, len(whole.plan.moves)))
     result, metadata = whole.plan.goals[0], whole.plan.metadata

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from restow.application.clusters import ClusterSource
 from restow.application.files import NamedFile, NamedText, file_bytes, file_name
@@ -44,9 +46,9 @@ def diff(request: DiffRequest, feedback: Feedback) -> PlanDifference:
 
 def _of_policies(old: NamedText, new: NamedText, request: PlanRequest, feedback: Feedback) -> PlanDifference:
     """Plan twice on one reading of the cluster, as of the same time."""
-    first = make(replace(request, policy=old), feedback)
+    first = make(structs.replace(request, policy=old), feedback)
     at = first.plan.metadata.generated_at
-    second = make(replace(request, where=first.cluster, policy=new, now=at), feedback)
+    second = make(structs.replace(request, where=first.cluster, policy=new, now=at), feedback)
     return difference(first.plan, second.plan, old.name, new.name)
 
 
@@ -57,6 +59,8 @@ def _of_clusters(request: DiffRequest, feedback: Feedback) -> PlanDifference:
         raise InputError("with --policy-config-file, which is the policy of both, compare two dumps without -f")
     text = NamedText(file_name(request.plan.policy), file_bytes(request.plan.policy))
     dumps = [file_name(each) for each in (request.old, request.new)]
-    requests = [replace(request.plan, policy=text, where=replace(where, inputs=(each,))) for each in dumps]
+    requests = [
+        structs.replace(request.plan, policy=text, where=structs.replace(where, inputs=(each,))) for each in dumps
+    ]
     old, new = (make(each, feedback).plan for each in requests)
     return difference(old, new, *dumps)

@@ -6,9 +6,8 @@ The plan is made as a whole, and balance, load and the exit status are those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from restow.application.clusters import find_node
 from restow.application.planning import Planned
@@ -21,8 +20,7 @@ from restow.proving.planning import owner_ref
 from restow.reporting.wording import counted
 
 
-@dataclass(slots=True, frozen=True)
-class PlanFilter:
+class PlanFilter(Struct, frozen=True):
     """What to show, as a user writes it; None is all."""
 
     namespace: str | None = None
@@ -68,7 +66,9 @@ def part_of(planned: Planned, wanted: PlanFilter) -> Planned:
     if not moves and not refusals and (plan.moves or plan.refusals):
         raise InputError(f"no move and no refusal of the plan is of {' and '.join(map(excerpt, wanted.words()))}")
     part = structs.replace(plan, moves=moves[: wanted.limit], refusals=refusals)
-    return replace(planned, plan=part, notes=(*planned.notes, _note(planned, wanted, len(part.moves), len(refusals))))
+    return structs.replace(
+        planned, plan=part, notes=(*planned.notes, _note(planned, wanted, len(part.moves), len(refusals)))
+    )
 
 
 def _is_of(wanted: PlanFilter, pod: PodRef, plugin: str, owner: OwnerRef | None) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from restow.errors import InputError
 from restow.sources.synthetic import PROFILES, generate, policy_for, write_list
@@ -65,7 +67,7 @@ def generated(profile: str, nodes: int, pods: int, seed: int) -> LoadedCluster:
     except BaseException:
         Path(file.name).unlink()
         raise
-    return replace(found, origin=f"generated, profile {profile}, seed {seed}")
+    return structs.replace(found, origin=f"generated, profile {profile}, seed {seed}")
 
 
 def delete(source: ClusterSource) -> None:

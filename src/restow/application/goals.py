@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from restow.application.files import NamedFile, NamedText, file_bytes, file_name
 from restow.documents.document import DocumentKind, read_document
@@ -15,8 +15,7 @@ from restow.errors import InputError
 _PRICES: Final = DocumentKind("a file of prices", "prices:")
 
 
-@dataclass(slots=True, frozen=True)
-class GoalRequest:
+class GoalRequest(Struct, frozen=True):
     """A goal and what belongs to it, as it was written; without a goal nothing else may be given."""
 
     name: str | None = None

@@ -7,7 +7,7 @@ and keeps no other from being planned. Credentials stay where they are: each clu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ class _Planning:
 
     def __call__(self, cluster: NamedCluster, feedback: Feedback) -> _Planned:
         """Make the plan of one cluster."""
-        planned = make(replace(self.request, where=cluster.where), feedback)
+        planned = make(structs.replace(self.request, where=cluster.where), feedback)
         row = cluster_row(cluster.name, planned.plan)
         if not self.has_pages:
             return _Planned(row)
@@ -105,7 +105,7 @@ def read_once(request: PlanRequest) -> PlanRequest:
     if configuration is not None:
         configuration = NamedText(file_name(configuration), file_bytes(configuration))
         read_scheduler_config(configuration)
-    return replace(request, policy=policy, configuration=configuration, now=format_time(instant(request.now)))
+    return structs.replace(request, policy=policy, configuration=configuration, now=format_time(instant(request.now)))
 
 
 def _saved(metadata: ClustersMetadata, found: Sequence[_Planned], pages: Path) -> ClustersPlan:

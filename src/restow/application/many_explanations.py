@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import structs
 
 from restow.application.clusters import ClusterSource, NotFoundError
 from restow.application.each_cluster import ClusterAnswer, ask_each
@@ -48,7 +50,7 @@ class _Explaining:
     def __call__(self, cluster: NamedCluster, feedback: Feedback) -> _Explanation | None:
         """The explanation; None where the cluster holds no such object."""
         try:
-            return _EXPLAIN[self.kind](replace(self.request, where=cluster.where), self.name, feedback)
+            return _EXPLAIN[self.kind](structs.replace(self.request, where=cluster.where), self.name, feedback)
         except NotFoundError:
             return None
 

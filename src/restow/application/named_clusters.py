@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import structs
 
 from restow.application.clusters import ClusterSource
 from restow.errors import InputError
@@ -47,10 +49,10 @@ def named_clusters(names: ClusterNames, where: ClusterSource) -> list[NamedClust
         given = "-f" if where.inputs else "--context"
         raise InputError(f"{given} names one cluster, --contexts and --snapshots name many; leave one of them out")
     if names.snapshots is None:
-        return [NamedCluster(each, replace(where, context=each)) for each in _contexts(names.contexts, where)]
+        return [NamedCluster(each, structs.replace(where, context=each)) for each in _contexts(names.contexts, where)]
     if names.contexts:
         raise InputError("--contexts names live clusters and --snapshots dumps; leave one of them out")
-    return [NamedCluster(name, replace(where, inputs=(path,))) for name, path in _snapshots(names.snapshots)]
+    return [NamedCluster(name, structs.replace(where, inputs=(path,))) for name, path in _snapshots(names.snapshots)]
 
 
 def file_name_of(cluster: str, taken: set[str]) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
 from restow.application.clusters import (
     ClusterSource,
@@ -64,8 +65,7 @@ if TYPE_CHECKING:
     from restow.reporting.forms import Report
 
 
-@dataclass(slots=True, frozen=True)
-class PlanRequest:
+class PlanRequest(Struct, frozen=True):
     """What was asked for, as it was written."""
 
     where: ClusterSource | LoadedCluster
@@ -74,13 +74,12 @@ class PlanRequest:
     steering: SteeringMode | None = None
     configuration: NamedFile | None = None
     now: str | None = None
-    fallbacks: Fallbacks = field(default_factory=Fallbacks)
+    fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
     #: A file whose policy depends on the cluster; ``policy`` is None then.
     kubedescheduler: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class AskedPolicy:
+class AskedPolicy(Struct, frozen=True):
     """A policy that may depend on a cluster which has not been read yet."""
 
     #: Whether it asks for what metrics.k8s.io serves.
@@ -89,8 +88,7 @@ class AskedPolicy:
     of: Callable[[ClusterSnapshot], PolicyFile]
 
 
-@dataclass(slots=True, frozen=True)
-class PlanContext:
+class PlanContext(Struct, frozen=True):
     """What a plan is made from: everything that the request names, read and checked."""
 
     found: LoadedCluster
@@ -175,7 +173,7 @@ def _with_usage(found: LoadedCluster, policy: Policy, now: int, feedback: Feedba
 
     with feedback.working("asking for usage"):
         usage = read_usage(found.source.kubeconfig, found.source.context, policy)
-    return replace(found, cluster=replace(found.cluster, usage=usage))
+    return structs.replace(found, cluster=replace(found.cluster, usage=usage))
 
 
 def _with_stored_results(found: LoadedCluster, policy: Policy, now: int, feedback: Feedback) -> LoadedCluster:
@@ -188,7 +186,7 @@ def _with_stored_results(found: LoadedCluster, policy: Policy, now: int, feedbac
         feedback.warn(
             [f"the policy's queries are answered from stored usage, measured up to {format_time(newest * SECOND)}"]
         )
-    return replace(found, cluster=replace(found.cluster, usage=usage))
+    return structs.replace(found, cluster=replace(found.cluster, usage=usage))
 
 
 def _steering(
@@ -213,8 +211,7 @@ def _steering(
 _HOW = "--steering nominate; docs/how-to/steer.md has the objects to install"
 
 
-@dataclass(slots=True, frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A plan, and what it was made from."""
 
     plan: PlanDocument
@@ -303,7 +300,7 @@ def steering_note(planned: Planned, feedback: Feedback) -> tuple[str, ...]:
     if not _leaves_steering_open(planned.context) or not _may_gain_by_steering(planned.cycle):
         return ()
     with _phase(feedback, "steering", "deciding once more, steered"):
-        steered = len(replace(planned.context, steering=SteeringMode.NOMINATE).decide().record.evictions)
+        steered = len(structs.replace(planned.context, steering=SteeringMode.NOMINATE).decide().record.evictions)
     made = len(planned.cycle.record.evictions)
     if steered <= made:
         return ()

@@ -7,9 +7,10 @@ is to collect findings about it, in the order of its lines; one that cannot be r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+
+from msgspec import Struct
 
 from restow.application.files import NamedFile, check_read_once, file_bytes, file_name
 from restow.descheduling.registry import plugins
@@ -34,8 +35,7 @@ BUNDLED = "default-policy.yaml"
 PolicyLoader = Callable[[Document, Plugins, UsageSources], LoadedPolicy]
 
 
-@dataclass(slots=True, frozen=True)
-class PolicyFile:
+class PolicyFile(Struct, frozen=True):
     """A policy and where it came from."""
 
     name: str
@@ -82,8 +82,7 @@ def read_scheduler_config(path: NamedFile | None) -> SchedulerConfiguration:
 Check = Callable[[bytes, str], list[Finding]]
 
 
-@dataclass(slots=True, frozen=True)
-class CheckedFiles:
+class CheckedFiles(Struct, frozen=True):
     """The findings of some files."""
 
     files: tuple[str, ...]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from restow.application.clusters import LoadedCluster, find_node
 from restow.application.feedback import Feedback
@@ -92,7 +93,7 @@ def suppose(request: PlanRequest, known: Planned, supposition: Supposition, feed
     found, at = known.cluster, known.plan.metadata.generated_at
     cluster, landings, lost = _changed(found, supposition, known.context.profiles, parse_time(at))
     policy = request.policy if supposition.policy is None else supposition.policy
-    changed = replace(request, where=replace(found, cluster=cluster), policy=policy, now=at)
+    changed = structs.replace(request, where=structs.replace(found, cluster=cluster), policy=policy, now=at)
     planned = make(changed, feedback)
     words = supposition.words()
     compared = difference(known.plan, planned.plan, "as it is", words)
@@ -123,7 +124,7 @@ def _cordon(state: ClusterState, name: str) -> None:
     node = _node(state, name)
     row = state.cluster.nodes.row(node)
     if not row.unschedulable:
-        state.update_node(node, replace(row, unschedulable=True, taints=(*row.taints, _CORDON)))
+        state.update_node(node, structs.replace(row, unschedulable=True, taints=(*row.taints, _CORDON)))
 
 
 def _add(state: ClusterState, like: str, count: int) -> None:
@@ -147,7 +148,7 @@ def _like(row: NodeRow, name: str) -> NodeRow:
     """A node of that name, new: ready, not cordoned, and without images."""
     labels = dict(row.labels) | ({_HOSTNAME: name} if _HOSTNAME in row.labels else {})
     taints = tuple(each for each in row.taints if not each.key.startswith("node.kubernetes.io/"))
-    return replace(row, name=name, labels=labels, taints=taints, unschedulable=False, ready=True, images=())
+    return structs.replace(row, name=name, labels=labels, taints=taints, unschedulable=False, ready=True, images=())
 
 
 def _belonging_rows(state: ClusterState, node: int, name: str) -> Iterator[PodRow]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import App, Parameter, validators
@@ -298,6 +297,8 @@ def _print(
     exit_code: bool,
 ) -> int:
     """Make the plan and write it; returns the exit status: 1 if a strategy could not run, 3 for what is not wanted."""
+    from msgspec import structs
+
     from restow.application.filtering import part_of
     from restow.application.plan_findings import findings_of
     from restow.application.planning import make, report_of, steering_note, with_timings
@@ -310,7 +311,7 @@ def _print(
     planned = part_of(whole, part)
     notes, origin = planned.notes, planned.cluster.origin
     if timings:
-        planned = replace(planned, plan=with_timings(planned.plan, feedback))
+        planned = structs.replace(planned, plan=with_timings(planned.plan, feedback))
         origin = f"{origin}, {feedback.timings.seconds['load']:.1f} s"
     if output not in _FOR_PEOPLE:
         feedback.warn(notes)

@@ -11,10 +11,11 @@ import base64
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
 
 from restow.client.credentials import (
     Certificate,
@@ -62,8 +63,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SERVICE = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 
 
-@dataclass(slots=True, frozen=True)
-class _Context:
+class _Context(Struct, frozen=True):
     """What a context names, and where that stands."""
 
     cluster: Section[Cluster]

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from restow.client.errors import NoCredentials
 from restow.configuration_files import ReloadingFile, memory_file, read_small_file
 from restow.errors import InputError
@@ -44,8 +46,7 @@ class Credentials(Protocol):
         """The server answered 401: forget what is remembered."""
 
 
-@dataclass(slots=True, frozen=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """Nothing that changes: no credentials, a token, a password, a certificate."""
 
     known: Identity
@@ -96,8 +97,7 @@ class TokenFile:
         return bearer(token, str(self.path))
 
 
-@dataclass(slots=True, frozen=True)
-class WithHeaders:
+class WithHeaders(Struct, frozen=True):
     """Credentials with more headers, such as those that name another user, as ``as`` in a kubeconfig asks."""
 
     own: Credentials
@@ -172,8 +172,7 @@ class Certificate:
     origin: str
 
 
-@dataclass(slots=True, frozen=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """What a server's certificate is checked against."""
 
     #: PEM certificates; None for those of the system.

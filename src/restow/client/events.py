@@ -80,8 +80,7 @@ class Event(Struct, frozen=True, rename="camel"):
     kind: str = "Event"
 
 
-@dataclass(slots=True, frozen=True)
-class Occurrence:
+class Occurrence(Struct, frozen=True):
     """Something that happened to an object."""
 
     regarding: Regarding

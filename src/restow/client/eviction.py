@@ -8,7 +8,6 @@ every response is normal. Source: the eviction subresource, Kubernetes 1.36.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -43,20 +42,17 @@ _UNAVAILABLE = 503
 _BAD_GATEWAY, _GATEWAY_TIMEOUT = 502, 504
 
 
-@dataclass(slots=True, frozen=True)
-class EvictionAccepted:
+class EvictionAccepted(Struct, frozen=True):
     """The pod is being deleted (or would be, in a dry run)."""
 
 
-@dataclass(slots=True, frozen=True)
-class AlreadyGone:
+class AlreadyGone(Struct, frozen=True):
     """There is no such pod any more, or another one has its name."""
 
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class BudgetExhausted:
+class BudgetExhausted(Struct, frozen=True):
     """A disruption budget has no room now; ask again later."""
 
     message: str
@@ -66,45 +62,39 @@ class BudgetExhausted:
     retry_after: float | None
 
 
-@dataclass(slots=True, frozen=True)
-class Busy:
+class Busy(Struct, frozen=True):
     """Nothing was done, ask again: the server had no time, others changed the budget, our credentials have run out."""
 
     message: str
     retry_after: float | None
 
 
-@dataclass(slots=True, frozen=True)
-class Misconfigured:
+class Misconfigured(Struct, frozen=True):
     """The pod belongs to several budgets; asking again does not help before that is changed."""
 
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Denied:
+class Denied(Struct, frozen=True):
     """We may not evict pods here, or the namespace is being deleted."""
 
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class EvictionUnanswered:
+class EvictionUnanswered(Struct, frozen=True):
     """No answer: the pod may be going or not. Asking again is safe, and shows which."""
 
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class EvictionFailed:
+class EvictionFailed(Struct, frozen=True):
     """Any other refusal."""
 
     message: str
     status: int
 
 
-@dataclass(slots=True, frozen=True)
-class Unconfirmed:
+class Unconfirmed(Struct, frozen=True):
     """Not asked for: the replacement would not be the pod that the plan assumes."""
 
     message: str

@@ -51,8 +51,7 @@ _EXTENSION = "client.authentication.k8s.io/exec"
 _Time = Annotated[datetime, Meta(tz=True)]
 
 
-@dataclass(slots=True, frozen=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How a program ended."""
 
     #: The exit status, or the signal that ended it as a negative number.

@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from restow.client.errors import ServerTrouble, TooManyRequests, Unreachable
 
 T = TypeVar("T")
@@ -35,8 +37,7 @@ DEFAULT_QPS = 50.0
 DEFAULT_BURST = 300
 
 
-@dataclass(slots=True, frozen=True)
-class BackOff:
+class BackOff(Struct, frozen=True):
     """Waits that grow by a factor up to a cap, each lengthened by a random share of itself (seconds)."""
 
     first: float

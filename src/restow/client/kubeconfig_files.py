@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -122,8 +121,7 @@ class _Kubeconfig(Struct, frozen=True, rename="kebab"):
     users: list[_NamedUser] = []
 
 
-@dataclass(slots=True, frozen=True)
-class Section(Generic[S]):
+class Section(Struct, Generic[S], frozen=True):
     """The settings of a cluster, a context or a user, and where they are written."""
 
     name: str
@@ -141,8 +139,7 @@ class Section(Generic[S]):
         Path(self.document.filename).write_text(write_yaml(self.document.data), encoding="utf-8")
 
 
-@dataclass(slots=True, frozen=True)
-class KubeconfigFiles:
+class KubeconfigFiles(Struct, frozen=True):
     """All files as one, each kind of section by name."""
 
     clusters: Mapping[str, Section[Cluster]]

@@ -45,8 +45,7 @@ RELEASE: Final = 5.0
 _chance = random.Random()  # noqa: S311
 
 
-@dataclass(slots=True, frozen=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """The three durations of leader election (seconds), the Kubernetes Descheduler's by default."""
 
     #: Others wait so long after the last renewal that they saw.
@@ -129,8 +128,7 @@ class Lock(Protocol):
         """The lease with another spec; Conflict if it is no longer the one that was read."""
 
 
-@dataclass(slots=True, frozen=True)
-class LeaseLock:
+class LeaseLock(Struct, frozen=True):
     """A lease in the cluster."""
 
     api: Api

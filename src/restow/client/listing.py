@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -32,8 +31,7 @@ _BEGINNINGS = 4
 T = TypeVar("T")
 
 
-@dataclass(slots=True, frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which objects of a kind; all of them by default."""
 
     namespace: str = ""
@@ -50,8 +48,7 @@ class Selection:
 EVERYTHING = Selection()
 
 
-@dataclass(slots=True, frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """Some objects of a list; one that is not what the API promises is an ``Unreadable``."""
 
     objects: Sequence[Any]

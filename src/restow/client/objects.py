@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from restow.client.errors import BadRequest, Conflict
 from restow.client.resources import ApiResource
@@ -27,8 +27,7 @@ _DOES_NOT_FIT: Final = "the server rejected our request due to an error in our r
 _OTHER_UID: Final = "metadata.uid: Invalid value"
 
 
-@dataclass(slots=True, frozen=True)
-class ObjectRef:
+class ObjectRef(Struct, frozen=True):
     """An object as it was when something was decided about it."""
 
     #: Empty for an object without one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -61,8 +61,7 @@ class WrongFormError(QueryError):
         self.form = form
 
 
-@dataclass(slots=True, frozen=True)
-class VectorSample:
+class VectorSample(Struct, frozen=True):
     """One series of an instant vector; ``instance`` is empty where it has no such label, and ``value`` may be NaN."""
 
     instance: str
@@ -72,8 +71,7 @@ class VectorSample:
     at: float
 
 
-@dataclass(slots=True, frozen=True)
-class LabelledSample:
+class LabelledSample(Struct, frozen=True):
     """One series with all of its labels; ``value`` is NaN where it cannot be read."""
 
     labels: Mapping[str, str]
@@ -83,16 +81,14 @@ class LabelledSample:
 _Found = TypeVar("_Found")
 
 
-@dataclass(slots=True, frozen=True)
-class InstantVector:
+class InstantVector(Struct, frozen=True):
     """The result of a query; ``at`` is the time by the clock of Prometheus, so that ours does not matter."""
 
     samples: tuple[VectorSample, ...]
     at: float
 
 
-@dataclass(slots=True, frozen=True)
-class Authorities:
+class Authorities(Struct, frozen=True):
     """A PEM file of certificate authorities, and its name in messages."""
 
     path: Path

@@ -17,6 +17,7 @@ import aiohttp
 import msgspec
 from aiohttp import BytesPayload
 from aiohttp.abc import AbstractStreamWriter
+from msgspec import Struct
 from yarl import URL
 
 from restow.client import sessions
@@ -80,13 +81,12 @@ def always() -> float:
     return float("inf")
 
 
-@dataclass(slots=True, frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """One HTTP request."""
 
     method: str
     path: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = msgspec.field(default_factory=dict)
     body: bytes | None = None
     content_type: str = _JSON
 

@@ -58,8 +58,7 @@ _PASSING = (Unreachable, TooManyRequests, ServerTrouble, Unauthorized, NoCredent
 _chance = random.Random()  # noqa: S311
 
 
-@dataclass(slots=True, frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A page of a fresh list; after the ``last`` one, objects that were not listed since ``first`` are gone."""
 
     objects: Sequence[Any]
@@ -67,27 +66,23 @@ class Listed:
     last: bool
 
 
-@dataclass(slots=True, frozen=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """An object is new, or has this new state; the raw fields of a pod keep the bytes of its event."""
 
     object: Any
 
 
-@dataclass(slots=True, frozen=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """An object is gone; this was its last state."""
 
     object: Any
 
 
-@dataclass(slots=True, frozen=True)
-class Current:
+class Current(Struct, frozen=True):
     """Nothing is missing up to this moment."""
 
 
-@dataclass(slots=True, frozen=True)
-class Interrupted:
+class Interrupted(Struct, frozen=True):
     """A watch broke off and will be tried again."""
 
     error: ClientError

@@ -9,10 +9,10 @@ are virtual: no machine is behind them, so they are never full, and each pod the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import Nodes
@@ -63,8 +63,7 @@ def virtual_nodes(nodes: Nodes) -> BoolArray:
     return found
 
 
-@dataclass(slots=True, frozen=True)
-class FencedNode:
+class FencedNode(Struct, frozen=True):
     """One such taint of a node."""
 
     name: str

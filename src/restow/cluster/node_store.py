@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.amounts import LARGEST, parse_amounts
 from restow.cluster.interning import BoolArray, Interner
@@ -18,8 +18,7 @@ from restow.kube.excerpts import title
 from restow.kube.objects import Node, Taint, WireQuantity
 
 
-@dataclass(slots=True, frozen=True)
-class ReadNode:
+class ReadNode(Struct, frozen=True):
     """A wire node and its row."""
 
     wire: Node

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner
 from restow.kube.objects import ContainerImage, Taint
@@ -56,8 +57,7 @@ class NodePart(enum.Flag):
 ANY_PART: Final = ~NodePart(0)
 
 
-@dataclass(slots=True, frozen=True)
-class NodeRow:
+class NodeRow(Struct, frozen=True):
     """Everything that is known of one node, by value."""
 
     name: str
@@ -71,8 +71,7 @@ class NodeRow:
     do_not_disrupt: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class LabelColumn:
+class LabelColumn(Struct, frozen=True):
     """One label over all nodes: ``values[codes[node]]`` is the value, ``codes[node] == NO_LABEL`` its absence."""
 
     values: tuple[str, ...]

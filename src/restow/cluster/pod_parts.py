@@ -11,12 +11,11 @@ does not count. Source: PodRequests with statuses, as NodeInfo uses it, Kubernet
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from restow.cluster.amounts import amounts, capped_amounts
 from restow.cluster.pod_values import ContainerResources, HostPort, PlacementRules
@@ -127,8 +126,7 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
     )
 
 
-@dataclass(slots=True, frozen=True)
-class RequestParts:
+class RequestParts(Struct, frozen=True):
     """The requests that make up those of a pod."""
 
     regular: list[Requests]

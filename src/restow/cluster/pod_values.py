@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from restow.kube.duration import parse_duration
 from restow.kube.node_selection import NodeSelection, WeightedTerm
@@ -183,8 +184,7 @@ class ContainerResources:
     key: tuple[Any, ...] = field(default=((), (), b"", b""), compare=False)
 
 
-@dataclass(slots=True, frozen=True)
-class PodStates:
+class PodStates(Struct, frozen=True):
     """Phase, reason and container states of one distinct status."""
 
     phase: str
@@ -215,8 +215,7 @@ def coscheduling_group(labels: Mapping[str, str]) -> str:
     return labels.get(POD_GROUP_LABEL, "")
 
 
-@dataclass(slots=True, frozen=True)
-class PodTables:
+class PodTables(Struct, frozen=True):
     """The distinct values that the identifier columns of ``Pods`` point into."""
 
     namespaces: list[str]

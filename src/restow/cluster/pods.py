@@ -296,7 +296,7 @@ class Pods:
         arrays = {name: getattr(self, name) for name in _COLUMNS if isinstance(getattr(self, name), np.ndarray)}
         self._columns = GrowingColumns(arrays)
         self.names, self.uids = list(self.names), list(self.uids)
-        self.tables = PodTables(**{each.name: list(getattr(self.tables, each.name)) for each in fields(self.tables)})
+        self.tables = PodTables(**{each: list(getattr(self.tables, each)) for each in self.tables.__struct_fields__})
         self._resize(len(self.names))
 
     def _resize(self, count: int) -> None:

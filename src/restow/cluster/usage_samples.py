@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 #: How a ``problem`` begins where what was asked has no answer. The words are upstream's.
 NO_USAGE: Final = "error getting node usage"
@@ -23,8 +24,7 @@ _ROUNDING: Final = 1e-9
 Series = npt.NDArray[np.float64]
 
 
-@dataclass(slots=True, frozen=True)
-class UsageQuery:
+class UsageQuery(Struct, frozen=True):
     """A query, and the name of its source of usage in policies."""
 
     source: str
@@ -63,8 +63,7 @@ class QueryResult:
         return replace(self, earlier=(replace(before, earlier=()), *before.earlier)[: cycles - 1])
 
 
-@dataclass(slots=True, frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """The figure of one node's samples."""
 
     value: float
@@ -138,8 +137,7 @@ def _series(by_node: dict[str, list[tuple[float, float]]]) -> Iterator[NodeSampl
         yield NodeSamples(node, times, values)
 
 
-@dataclass(slots=True, frozen=True)
-class UsageChange:
+class UsageChange(Struct, frozen=True):
     """How much the usage of a node grows with a pod that came, or shrinks with one that left."""
 
     #: Its name.

@@ -15,12 +15,14 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.amounts import LARGEST
 from restow.kube.excerpts import excerpt
@@ -51,11 +53,10 @@ class SampleSeries:
         return len(self.times)
 
 
-@dataclass(slots=True, frozen=True)
-class UsageHistory:
+class UsageHistory(Struct, frozen=True):
     """The series of each node by its name, and there by resource: ``cpu``, ``memory``."""
 
-    nodes: Mapping[str, Mapping[str, SampleSeries]] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, SampleSeries]] = msgspec.field(default_factory=dict)
 
     def series(self, node: str, resource: str) -> SampleSeries | None:
         """Return what a node used of a resource; None if it was not measured."""

@@ -10,11 +10,11 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from aiohttp.typedefs import Middleware
+from msgspec import Struct
 
 from restow.client.connection import connect
 from restow.client.transport import Api
@@ -30,8 +30,7 @@ from restow.serving.tls import KeyPair, TlsSettings, context_of_files, context_o
 NAMESPACE: Final = "kube-system"
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class ApiSettings:
+class ApiSettings(Struct, frozen=True, kw_only=True):
     """How the API server is reached."""
 
     #: None looks for one, and for the pod's service account.
@@ -41,8 +40,7 @@ class ApiSettings:
     burst: int = 0
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class HttpsSettings:
+class HttpsSettings(Struct, frozen=True, kw_only=True):
     """What is served, and where."""
 
     endpoint: ListenAddress

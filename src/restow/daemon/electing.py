@@ -13,6 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+from msgspec import Struct
+
 from restow.client.leader_election import Election, Leadership, Lease, LeaseLock, Timing, lead, new_identity
 from restow.client.transport import Api, Permit, always
 from restow.daemon import log_lines
@@ -33,12 +36,11 @@ _PATIENCE: Final = _TIMING.lease + 4 * _TIMING.retry
 _REQUEST: Final = 10.0
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class LeaseSettings:
+class LeaseSettings(Struct, frozen=True, kw_only=True):
     """The lease without which nothing is evicted."""
 
     name: str = "descheduler"
-    timing: Timing = field(default_factory=Timing)
+    timing: Timing = msgspec.field(default_factory=Timing)
 
 
 async def with_permission(

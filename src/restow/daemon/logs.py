@@ -12,10 +12,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from types import FrameType
 from typing import Final, Literal, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from restow.kube.duration import MILLISECOND, SECOND
 from restow.kube.validation import quote
@@ -34,8 +35,7 @@ class Ref(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One line of a log."""
 
     severity: Severity

@@ -9,8 +9,10 @@ Source of the interval: Descheduler 0.36, wait.NonSlidingUntil.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import structs
 
 from restow.configuration_files import read_small_file
 from restow.daemon.logs import Log
@@ -69,7 +71,7 @@ class Loop:
 
     async def _perform(self) -> None:
         self.policies.refresh()
-        await self.cycles.perform(replace(self.rules, policy=self.policies.current))
+        await self.cycles.perform(structs.replace(self.rules, policy=self.policies.current))
 
     async def _pause(self, seconds: float) -> None:
         try:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
+
 from restow.client.errors import NotFound
 from restow.client.resources import CONFIG_MAPS, LEASES, RESOURCES
 from restow.client.transport import Api
@@ -53,8 +55,7 @@ _FENCING_RIGHTS: Final = (
 )
 
 
-@dataclass(slots=True, frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """How replacements are steered in one cycle; a dry run has neither ``steering`` nor ``fencing``."""
 
     kind: SteeringMode

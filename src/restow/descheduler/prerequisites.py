@@ -14,7 +14,6 @@ Source: admissionregistration.k8s.io/v1, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -286,8 +285,7 @@ class _GuardBinding(Struct, frozen=True):
     spec: _GuardBindingSpec
 
 
-@dataclass(slots=True, frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """An admission policy that limits what restow may change, and its binding of the same name."""
 
     name: str

@@ -7,9 +7,11 @@ Durations are seconds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
 
 from restow.daemon.connecting import NAMESPACE, ApiSettings, HttpsSettings
 from restow.daemon.electing import LeaseSettings
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 WriteReport = Callable[["ShadowDay", str], None]
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class TracesSettings:
+class TracesSettings(Struct, frozen=True, kw_only=True):
     """Where traces go: an OTLP collector that speaks gRPC."""
 
     #: Host and port.
@@ -38,15 +39,14 @@ class TracesSettings:
     share: float = 1.0
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class CycleSettings:
+class CycleSettings(Struct, frozen=True, kw_only=True):
     """How often which policy is carried out."""
 
     #: From the start of one cycle to the start of the next; 0 is one cycle.
     interval: float = 0.0
     #: Empty is the default policy, which does nothing.
     policy_file: str = ""
-    fallbacks: Fallbacks = field(default_factory=Fallbacks)
+    fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
     #: Decide and report, and write nothing.
     dry_run: bool = False
     #: None leaves it to the policy.
@@ -61,35 +61,31 @@ class CycleSettings:
     confirm_replacements: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class PlanConfigMap:
+class PlanConfigMap(Struct, frozen=True):
     """Where each cycle writes what it planned."""
 
     namespace: str
     name: str
 
 
-@dataclass(slots=True, frozen=True)
-class ShadowSettings:
+class ShadowSettings(Struct, frozen=True):
     """Of a shadow, which watches what others evict beside cycles that evict nothing."""
 
     #: None where no reports are wanted.
     write: WriteReport | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class HistorySettings:
+class HistorySettings(Struct, frozen=True):
     """Where what cycles do is kept, and for how many days."""
 
     path: str
     days: float
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """Of a whole descheduler; a part that is None is not there."""
 
-    api: ApiSettings = field(default_factory=ApiSettings)
+    api: ApiSettings = msgspec.field(default_factory=ApiSettings)
     cycles: CycleSettings = CycleSettings()
     #: Where the lease and the ConfigMap of steering are.
     namespace: str = NAMESPACE

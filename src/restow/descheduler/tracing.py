@@ -9,8 +9,9 @@ Source: Descheduler 0.36, pkg/tracing; the names of spans and attributes are its
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from restow.client import eviction
 from restow.executing.surroundings import Evicting
@@ -59,8 +60,7 @@ class NoTracing:
         """Do nothing."""
 
 
-@dataclass(slots=True, frozen=True)
-class TracedEvictions:
+class TracedEvictions(Struct, frozen=True):
     """An ``Evicting`` that makes a span of each request."""
 
     evicting: Evicting

@@ -7,16 +7,15 @@ look at them: they ask what is *due* (``View.due``). That finds the same moves a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 
 
-@dataclass(slots=True, frozen=True)
-class PodsAside:
+class PodsAside(Struct, frozen=True):
     """The pods that a plan says nothing of, since another one decides about them; False where there are none."""
 
     #: bool[pod] of the pods that were there before the plan; no replacement is aside.

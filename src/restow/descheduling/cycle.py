@@ -7,12 +7,14 @@ stop the others. With fewer than two usable nodes nothing is done. Source: Desch
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import Struct, structs
 
 from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import IntArray
@@ -50,8 +52,7 @@ class Fence(NamedTuple):
     effect: str
 
 
-@dataclass(slots=True, frozen=True)
-class Cycle:
+class Cycle(Struct, frozen=True):
     """What a cycle decided, and the state it left."""
 
     record: Record
@@ -111,8 +112,7 @@ class _Clock:
         return self.now
 
 
-@dataclass(slots=True, frozen=True)
-class StrategyRunner:
+class StrategyRunner(Struct, frozen=True):
     """Runs the strategies of a policy on one state, any number of times."""
 
     state: ClusterState
@@ -130,9 +130,9 @@ class StrategyRunner:
     #: The groups whose pods move together; None if groups stay, or are ignored.
     moving_groups: MovingGroups | None = None
     #: What strategies have searched for in earlier plans.
-    searches: Searches = field(default_factory=dict)
+    searches: Searches = msgspec.field(default_factory=dict)
     #: What strategies make once for a plan (``View.once``).
-    _kept: dict[Any, Any] = field(default_factory=dict)
+    _kept: dict[Any, Any] = msgspec.field(default_factory=dict)
     #: The groups of pods; None where they are not looked for.
     groups: Groups | None = None
 
@@ -230,7 +230,7 @@ class StrategyRunner:
 
     def bypassing(self, pod: int) -> StrategyRunner:
         """The strategies with evictors that protect every pod as before except this one."""
-        return replace(self, _evictors=[each.bypassing(pod) for each in self._evictors])
+        return structs.replace(self, _evictors=[each.bypassing(pod) for each in self._evictors])
 
     def watchers(self, arbiter: Arbiter) -> list[tuple[PluginRef, LandingCheck]]:
         """The landing checks of the strategies that have one, for one round."""

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_columns import PodColumn
@@ -79,8 +79,7 @@ class HeldGroups:
         return held
 
 
-@dataclass(slots=True, frozen=True)
-class MovingGroups:
+class MovingGroups(Struct, frozen=True):
     """Groups whose pods move together or not at all."""
 
     state: ClusterState

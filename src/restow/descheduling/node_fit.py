@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
@@ -48,8 +49,7 @@ class _ClassVerdict:
     witness: int = -1
 
 
-@dataclass(slots=True, frozen=True)
-class _Explanation:
+class _Explanation(Struct, frozen=True):
     """For a class of pods: which rule each node fails first, as a position in ``reasons``."""
 
     reasons: tuple[str, ...]

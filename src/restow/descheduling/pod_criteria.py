@@ -7,11 +7,11 @@ PodLifeTime, RemoveFailedPods and RemovePodsHavingTooManyRestarts.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import IdArray, IntArray
 from restow.cluster.pod_values import NO_TIME, PodStates
@@ -101,8 +101,7 @@ T = TypeVar("T")
 
 # A criterion returns a few words that say why it is met. The reason of a suggestion consists of these, and is made only
 # once for all pods with the same values.
-@dataclass(slots=True, frozen=True)
-class Criterion(Generic[T]):
+class Criterion(Struct, Generic[T], frozen=True):
     """A condition on the values of a column of ``Pods``."""
 
     ids: IdArray

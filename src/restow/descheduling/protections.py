@@ -14,10 +14,10 @@ unknown. If an API server does not show them, some namespace may have opted out,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import BoolArray, IntArray, Interner
@@ -39,8 +39,7 @@ from restow.policies.policy import Namespaces
 _BUDGET, _CLAIM = "PodDisruptionBudget", "PersistentVolumeClaim"
 
 
-@dataclass(slots=True, frozen=True)
-class Protection:
+class Protection(Struct, frozen=True):
     """One check: pods for which it fails are protected by it."""
 
     code: RefusalCode

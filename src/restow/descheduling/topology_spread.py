@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray, combine
 from restow.cluster.nodes import NO_LABEL, LabelColumn
@@ -37,8 +37,7 @@ from restow.policies.codes import PlacementConstraint
 _HONOR = "Honor"
 
 
-@dataclass(slots=True, frozen=True)
-class SpreadConstraint:
+class SpreadConstraint(Struct, frozen=True):
     """One constraint on the pods of one namespace."""
 
     #: Identifier of the namespace.
@@ -120,8 +119,7 @@ def _narrowed(selector: Selector, keys: Collection[str], labels: Mapping[str, st
 _Place = tuple[str, NodeSelection | None, tuple[Toleration, ...] | None]
 
 
-@dataclass(slots=True, frozen=True)
-class SpreadDomains:
+class SpreadDomains(Struct, frozen=True):
     """The topology domains of a constraint before any pod is looked at."""
 
     column: LabelColumn

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from restow.cluster.closed_nodes import is_virtual, leaving_nodes, leaving_taint, virtual_nodes
 from restow.cluster.interning import BoolArray, IntArray
@@ -92,8 +92,7 @@ class ClosedNodes:
         return closed
 
 
-@dataclass(slots=True, frozen=True)
-class Vetoes:
+class Vetoes(Struct, frozen=True):
     """Everything that other controllers forbid in one cluster."""
 
     #: The checks of pods.
@@ -128,7 +127,7 @@ def _veto_checks(settings: VetoSettings, cluster: ClusterSnapshot, now: int) -> 
     No pod that is over fails one: as for Karpenter and the autoscaler, there is nothing left to disturb.
     """
     checks = (*_annotated(settings, cluster, now), *_migrating(settings, cluster, now))
-    living = (replace(check, fails=_of_living(cluster.pods, check.fails)) for check in checks)
+    living = (structs.replace(check, fails=_of_living(cluster.pods, check.fails)) for check in checks)
     return tuple(check for check in living if check.fails.values.any())
 
 

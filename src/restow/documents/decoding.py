@@ -28,8 +28,7 @@ _TIME: Final = re.compile(r"(\d{1,9})([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-@dataclass(slots=True, frozen=True)
-class UnknownKey:
+class UnknownKey(Struct, frozen=True):
     """A key that its struct does not have; ``inner`` is the path from where decoding began."""
 
     path: Path
@@ -37,8 +36,7 @@ class UnknownKey:
     known: tuple[str, ...]
 
 
-@dataclass(slots=True, frozen=True)
-class DecodingPath:
+class DecodingPath(Struct, frozen=True):
     """Where decoding is, from where it began: the path, and the innermost struct with the names of its fields."""
 
     path: Path = ()
@@ -58,8 +56,7 @@ class DecodingPath:
 Quote = Callable[[Shape, Any, DecodingPath], str]
 
 
-@dataclass(slots=True, frozen=True)
-class Decoded(Generic[S]):
+class Decoded(Struct, Generic[S], frozen=True):
     """What came out: ``value`` is None if and only if there are errors."""
 
     value: S | None

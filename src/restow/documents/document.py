@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from restow.documents.findings import DocumentError, Finding, Issue, Path, path_text
 from restow.documents.json_text import read_json
 from restow.documents.nodes import ListNode, MapNode, Node, ScalarNode, Source
@@ -22,8 +25,7 @@ from restow.kube.excerpts import abridged
 MAX_VALUES = 100_000
 
 
-@dataclass(slots=True, frozen=True)
-class DocumentKind:
+class DocumentKind(Struct, frozen=True):
     """A kind of file, in the words of errors about files of other kinds."""
 
     #: With its article: "a DeschedulerPolicy".
@@ -32,14 +34,13 @@ class DocumentKind:
     start: str
 
 
-@dataclass(slots=True, frozen=True)
-class Document:
+class Document(Struct, frozen=True):
     """The first document of a file as plain dicts, lists and scalars."""
 
     filename: str
     data: dict[str, Any]
     #: Line of each key and list item, 1-based.
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[Path, int] = msgspec.field(default_factory=dict)
     #: Keys written more than once: the last one is in ``data``.
     duplicates: tuple[Path, ...] = ()
     is_json: bool = False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -82,8 +81,7 @@ class MapNode(Struct, frozen=True, gc=False):
 Node = ScalarNode | ListNode | MapNode
 
 
-@dataclass(slots=True, frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """The file that is being read, for errors that say where."""
 
     filename: str

@@ -7,7 +7,6 @@ decoder (``documents.decoding``) derives the allowed values from it, and message
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Final
 
@@ -34,16 +33,14 @@ _BEYOND: Final = 2.0**64
 RANGES: Final = {"uint": (0, 2**64 - 1), "int": (-(2**63), 2**63 - 1)}
 
 
-@dataclass(slots=True, frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A type without its ``| None``, and the name that it was given, if any."""
 
     type: inspect.Type
     name: str = ""
 
 
-@dataclass(slots=True, frozen=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """The name of a type's values for people and in JSON, and what a null becomes."""
 
     wanted: str

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.budgets import CoveringBudgets, is_of_machine
 from restow.cluster.owners import OwnerCounts, owner_of, pods_of_workloads, workload_of
@@ -176,8 +177,7 @@ def _budgets(
     return found
 
 
-@dataclass(slots=True, frozen=True)
-class CycleRules:
+class CycleRules(Struct, frozen=True):
     """The policy and options that cycles are decided by."""
 
     policy: Policy
@@ -194,8 +194,7 @@ class CycleRules:
         return placement_of(self.asked_placement, self.policy)
 
 
-@dataclass(slots=True, frozen=True)
-class Before:
+class Before(Struct, frozen=True):
     """What has happened before a decision and limits it."""
 
     #: What the cycle has evicted already.
@@ -203,15 +202,14 @@ class Before:
     #: Pods (uids) that it could not evict.
     given_up: Collection[str] = ()
     #: Workloads (uids) that are left alone, and why.
-    resting: Mapping[str, str] = field(default_factory=dict)
+    resting: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: The only pods (uids) that a proven plan may move; None: all.
     may_move: Collection[str] | None = None
     #: What strategies searched for in the plan before, in this cycle or an earlier one.
-    searches: Searches = field(default_factory=dict)
+    searches: Searches = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True, frozen=True)
-class CycleDecision:
+class CycleDecision(Struct, frozen=True):
     """The decision on one snapshot."""
 
     cycle: Cycle

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -76,14 +75,13 @@ class _Marked(Struct, frozen=True):
         return any(each.controller for each in self.metadata.owner_references or ())
 
 
-@dataclass(slots=True, frozen=True)
-class EndedSurges:
+class EndedSurges(Struct, frozen=True):
     """What has become of the surges that were under way."""
 
     #: Workloads whose surge has ended.
-    workloads: list[str] = field(default_factory=list)
+    workloads: list[str] = msgspec.field(default_factory=list)
     #: A sentence for each whose surge could not be ended.
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
 
 
 async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> EndedSurges:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
+
+from msgspec import structs
 
 from restow.client import eviction
 from restow.client.errors import NotPermitted
@@ -301,7 +303,7 @@ class _Run:
         elif not self._waits_for_room(task):
             # What is evicted has its replacement from the controller of the pod.
             await self._await_no_more(task)
-            self._open[task.number] = evicted = replace(task, gate="")
+            self._open[task.number] = evicted = structs.replace(task, gate="")
             await self._ask(evicted)
 
     async def _answered(self, task: Task, answer: eviction.Outcome) -> None:

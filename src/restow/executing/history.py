@@ -77,8 +77,7 @@ ProposalKey = tuple[str, str, str]
 _KEPT: Final = 24 * HOUR
 
 
-@dataclass(slots=True, frozen=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """Why restow backs off from a workload, and until when."""
 
     whose: str
@@ -89,8 +88,7 @@ class Pause:
     times: int
 
 
-@dataclass(slots=True, frozen=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """A replacement that was not ready in time."""
 
     namespace: str

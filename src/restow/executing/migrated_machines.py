@@ -8,7 +8,6 @@ Source: VirtualMachineInstanceMigration and its admission, KubeVirt 1.7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -98,8 +97,7 @@ class MigrationNow(Struct, frozen=True):
         return f": {reason}" if reason else ""
 
 
-@dataclass(slots=True, frozen=True)
-class LiveMigration:
+class LiveMigration(Struct, frozen=True):
     """A migration that restow has asked for."""
 
     namespace: str

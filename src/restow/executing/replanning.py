@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.limits import PriorEviction
 from restow.executing.execution import Execution
@@ -195,8 +197,7 @@ async def makes_room(view: WaitingView, cycle: Cycle, progress: CycleProgress, g
     return await view.wait_for(lambda: any(map(view.has_room, budgets)), elapsed() + SEEN)
 
 
-@dataclass(slots=True, frozen=True)
-class DryRun:
+class DryRun(Struct, frozen=True):
     """Reports which moves would be made, and makes none."""
 
     settings: ExecutionSettings

@@ -18,8 +18,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, structs
 
 from restow.client import objects
 from restow.client.errors import Forbidden, NotFound, NotPermitted, missing_right
@@ -50,8 +52,7 @@ _NEW: Final = 10.0
 _DEPLOYMENT: Final = RESOURCES["Deployment"]
 
 
-@dataclass(slots=True, frozen=True)
-class _Rollout:
+class _Rollout(Struct, frozen=True):
     """A Deployment that is rolled out."""
 
     namespace: str
@@ -84,7 +85,7 @@ class Rolling:
         """Change the template; return the task with the new ReplicaSet as its controller, or why that cannot be done."""
         try:
             rollout = self._open[task.number] = await self._changed(task)
-            return replace(task, owner=await self._new_replica_set(rollout), gate="")
+            return structs.replace(task, owner=await self._new_replica_set(rollout), gate="")
         except SurgeRefusedError as refused:
             await self.undo(task, None)
             return str(refused)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -72,8 +71,7 @@ class SurgeRecord(Struct, frozen=True):
     cost: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class Surge:
+class Surge(Struct, frozen=True):
     """A workload that has one pod more than it is to have."""
 
     resource: ApiResource

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
+import msgspec
 from cronsim import CronSim
+from msgspec import Struct
 
 from restow.client import eviction
 from restow.client.objects import ObjectRef
@@ -85,8 +86,7 @@ class Evicting(Protocol):
         ...
 
 
-@dataclass(slots=True, frozen=True)
-class ApiEvictions:
+class ApiEvictions(Struct, frozen=True):
     """Evictions through an API server."""
 
     api: Api
@@ -107,8 +107,7 @@ def elapsed() -> float:
     return asyncio.get_running_loop().time()
 
 
-@dataclass(slots=True, frozen=True)
-class ExecutionSettings:
+class ExecutionSettings(Struct, frozen=True):
     """How a plan is carried out, from the policy's ``restow:`` section."""
 
     #: How long a replacement may take until it is ready.
@@ -121,7 +120,7 @@ class ExecutionSettings:
     #: The kinds of groups whose pods do not move alone; empty if the policy ignores groups.
     group_kinds: tuple[GroupKind, ...] = ()
     #: What other controllers forbid, of which restow takes notice.
-    vetoes: VetoSettings = field(default_factory=VetoSettings)
+    vetoes: VetoSettings = msgspec.field(default_factory=VetoSettings)
     #: Whether a pod may be evicted later by another program if it asks for that (feature gate EvictionsInBackground).
     in_background: bool = False
 

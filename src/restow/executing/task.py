@@ -7,11 +7,11 @@ A task holds names only, no indices of a cluster. It has exactly one ending (``E
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct
 
 from restow.descheduling.plan import Move
 from restow.kube.objects import OwnerReference
@@ -19,8 +19,7 @@ from restow.policies.codes import Certainty, LandingKind, OutcomeCode, Placement
 from restow.workloads.replacements import ReplacementPolicy
 
 
-@dataclass(slots=True, frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """A move to make, with what its eviction needs."""
 
     #: The move's place in the plan.
@@ -34,7 +33,7 @@ class Task:
     #: How many pods of the workload may be on their way at a time.
     limit: int = 1
     #: The disruption budgets over the pod, as namespace/name.
-    budgets: frozenset[str] = field(default_factory=frozenset)
+    budgets: frozenset[str] = msgspec.field(default_factory=frozenset)
 
     #: Whether the eviction may be a request that another program fulfils later.
     request_only: bool = False
@@ -49,9 +48,9 @@ class Task:
     #: What has the replacement gated, where that is not the uid of its controller: of a rollout, what the template carries.
     gate: str = ""
     #: What the plan assumes of the replacement: what the scheduler reads of it, by column. Empty where it assumes nothing.
-    replacement: Mapping[str, Any] = field(default_factory=dict)
+    replacement: Mapping[str, Any] = msgspec.field(default_factory=dict)
     #: The measured usage of the pod, in nano-units by resource; empty if it is not used.
-    used: Mapping[str, int] = field(default_factory=dict)
+    used: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def is_proven(self) -> bool:
@@ -128,23 +127,20 @@ class LandingMatch(Enum):
     UNPREDICTED = "unforetold"
 
 
-@dataclass(slots=True, frozen=True)
-class Postponed:
+class Postponed(Struct, frozen=True):
     """The budget has no room, or the API server is busy. Reported once; the eviction is requested again later."""
 
     task: Task
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Evicted:
+class Evicted(Struct, frozen=True):
     """The API server has accepted the eviction."""
 
     task: Task
 
 
-@dataclass(slots=True, frozen=True)
-class Landed:
+class Landed(Struct, frozen=True):
     """The replacement has a node."""
 
     task: Task
@@ -155,15 +151,13 @@ class Landed:
     invalidates_plan: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """An ending: the replacement is ready, or has terminated already."""
 
     task: Task
 
 
-@dataclass(slots=True, frozen=True)
-class Cleared:
+class Cleared(Struct, frozen=True):
     """An ending: evicted, and there will be no replacement."""
 
     task: Task
@@ -171,15 +165,13 @@ class Cleared:
     invalidates_plan: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class WouldEvict:
+class WouldEvict(Struct, frozen=True):
     """An ending of a dry run: it would have been evicted."""
 
     task: Task
 
 
-@dataclass(slots=True, frozen=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """An ending: not evicted, because the move is out of date or restow backs off from the workload."""
 
     task: Task
@@ -187,47 +179,41 @@ class Dropped:
     code: OutcomeCode
 
 
-@dataclass(slots=True, frozen=True)
-class Requested:
+class Requested(Struct, frozen=True):
     """An ending: not evicted, but a webhook has accepted the request and evicts the pod later."""
 
     task: Task
 
 
-@dataclass(slots=True, frozen=True)
-class Blocked:
+class Blocked(Struct, frozen=True):
     """An ending: not evicted, the budget had no room until the deadline."""
 
     task: Task
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """An ending: not evicted, the API server refused or did not answer."""
 
     task: Task
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Unready:
+class Unready(Struct, frozen=True):
     """An ending: evicted, but the replacement was not ready in time."""
 
     task: Task
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """An ending: evicted, but no replacement came in time."""
 
     task: Task
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Unverified:
+class Unverified(Struct, frozen=True):
     """An ending: evicted, but restow stopped or lost sight of the pods before the result was known."""
 
     task: Task

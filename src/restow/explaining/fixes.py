@@ -246,7 +246,7 @@ def _without(pod: int, annotation: str, **changed: Any) -> Fix:
         pods = cluster.pods
         known, column = pods.tables.vetoes, pods.vetoes.copy()
         column[pod] = len(known)
-        tables = replace(pods.tables, vetoes=[*known, known[pods.vetoes[pod]]._replace(**changed)])
+        tables = structs.replace(pods.tables, vetoes=[*known, known[pods.vetoes[pod]]._replace(**changed)])
         return replace(cluster, pods=replace(pods, vetoes=column, tables=tables))
 
     return Fix(Step("protection", f"without its annotation {annotation}"), on_cluster(edited))

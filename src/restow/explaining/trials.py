@@ -228,7 +228,7 @@ def tolerating(cluster: ClusterSnapshot, pod: int, taints: Iterable[Taint]) -> C
     pods = cluster.pods
     more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
     known = pods.tables.tolerations
-    tables = replace(pods.tables, tolerations=[*known, (*known[pods.tolerations[pod]], *more)])
+    tables = structs.replace(pods.tables, tolerations=[*known, (*known[pods.tolerations[pod]], *more)])
     column = pods.tolerations.copy()
     column[pod] = len(known)
     return replace(cluster, pods=replace(pods, tolerations=column, tables=tables))

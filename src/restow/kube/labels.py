@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
+from msgspec import Struct
+
 from restow.kube.numbers import parse_integer
 from restow.kube.validation import (
     Operator,
@@ -51,8 +53,7 @@ _EXPECTED_OPERATORS = "in, notin, =, ==, !=, gt, lt"
 _SETS = frozenset({"in", "notin"})
 
 
-@dataclass(slots=True, frozen=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One condition on one label."""
 
     key: str

@@ -8,8 +8,9 @@ node at a time, this is the reference that ``cluster.node_matching`` is held equ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from restow.kube.labels import Requirement
 from restow.kube.validation import Operator, aggregate, invalid, not_supported, requirement_problems
@@ -28,8 +29,7 @@ _EXPRESSION_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _FIELD_OPERATORS = ("In", "NotIn")
 
 
-@dataclass(slots=True, frozen=True)
-class SelectorTerm:
+class SelectorTerm(Struct, frozen=True):
     """One term of a node selector."""
 
     #: On labels.
@@ -54,16 +54,14 @@ class SelectorTerm:
         )
 
 
-@dataclass(slots=True, frozen=True)
-class WeightedTerm:
+class WeightedTerm(Struct, frozen=True):
     """A preferred term."""
 
     term: SelectorTerm
     weight: int
 
 
-@dataclass(slots=True, frozen=True)
-class NodeSelection:
+class NodeSelection(Struct, frozen=True):
     """What a pod requires of its node."""
 
     #: nodeSelector: labels that must be equal, by key.

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from restow.kube.excerpts import title
 
@@ -27,8 +28,7 @@ Value = Callable[[Manifest], Any]
 _UNLIMITED: Final = 2**31 - 1
 
 
-@dataclass(slots=True, frozen=True)
-class Conversion:
+class Conversion(Struct, frozen=True):
     """What one old version of one kind is today, and the steps that make it so."""
 
     api_version: str
@@ -36,8 +36,7 @@ class Conversion:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(slots=True, frozen=True)
-class Converted:
+class Converted(Struct, frozen=True):
     """An object of a current version."""
 
     manifest: Manifest

@@ -8,8 +8,9 @@ default options: neither statuses nor claims of resources count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from restow.kube.excerpts import excerpt
 from restow.kube.quantity import Quantity, parse_quantity
@@ -30,8 +31,7 @@ QOS_CLASSES: tuple[QosClass, ...] = ("BestEffort", "Burstable", "Guaranteed")
 _RESOURCES = frozenset({"cpu", "memory"})
 
 
-@dataclass(slots=True, frozen=True)
-class ContainerRequests:
+class ContainerRequests(Struct, frozen=True):
     """``resources.requests`` of one container."""
 
     requests: Mapping[str, WireQuantity]

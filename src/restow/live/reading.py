@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from restow.client.errors import ApiError, Forbidden, NotFound, ServerTrouble, missing_right
 from restow.client.listing import EVERYTHING, Selection, pages
@@ -59,8 +60,7 @@ class ListSink(Sink, Protocol):
         """Forget the objects of a kind: they are listed again."""
 
 
-@dataclass(slots=True, frozen=True)
-class Unlisted:
+class Unlisted(Struct, frozen=True):
     """A kind that could not be listed, and a sentence that says why and what adds it."""
 
     kind: str

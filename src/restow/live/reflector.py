@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import Struct
+
 from restow.client.flow_control import BackOff
 from restow.client.resources import RESOURCES
 from restow.cluster.left_out import ObjectKey, sentence
@@ -107,8 +109,7 @@ class Outages:
         self._lost = lost
 
 
-@dataclass(slots=True, frozen=True)
-class LeftOutReports:
+class LeftOutReports(Struct, frozen=True):
     """A store that warns of each object that is left out, unless that is known already."""
 
     store: ClusterStore

@@ -57,8 +57,7 @@ class _Secret(Struct, frozen=True):
     data: dict[str, str] | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class PrometheusUsage:
+class PrometheusUsage(Struct, frozen=True):
     """Runs the queries of policies."""
 
     #: Of the cluster, for secrets.

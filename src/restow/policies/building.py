@@ -8,8 +8,9 @@ impossible are found last. Source: descheduler v0.36, pkg/framework/profile.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from restow.documents.findings import Issue, path_text
 from restow.documents.shapes import json_kind
@@ -57,8 +58,7 @@ _HEADER = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind str
 
 # Every entry is judged, also those of plugins that are not enabled and those after the first of a name, which are
 # never used: upstream refuses a policy for any of them.
-@dataclass(slots=True, frozen=True)
-class Config:
+class Config(Struct, frozen=True):
     """One entry; ``args`` is None unless there are no issues."""
 
     name: str

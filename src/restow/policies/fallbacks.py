@@ -8,8 +8,9 @@ Source: Kubernetes Descheduler, options of v0.10 to v0.22.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from restow.documents.shapes import RANGES
 from restow.errors import InputError
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _LOCAL_STORAGE = "PodsWithLocalStorage"
 
 
-@dataclass(slots=True, frozen=True)
-class Fallbacks:
+class Fallbacks(Struct, frozen=True):
     """The values of the flags; None if a flag is absent."""
 
     node_selector: str | None = None
@@ -47,7 +47,7 @@ def with_fallbacks(document: Document, fallbacks: Fallbacks) -> Document:
     _fill(data, "maxNoOfPodsToEvictPerNode", fallbacks.max_pods_to_evict_per_node or None)
     if fallbacks.evict_local_storage_pods:
         _evict_local_storage_pods(data)
-    return replace(document, data=data)
+    return structs.replace(document, data=data)
 
 
 def _check(fallbacks: Fallbacks) -> None:

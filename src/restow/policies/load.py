@@ -10,8 +10,9 @@ as the Deployment that mounts it, says where to look.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from restow.documents.document import Document, further_documents, read_document, refusal, to_findings
 from restow.documents.findings import Issue, errors_in, path_text
@@ -121,7 +122,7 @@ def _of_text(outer: Document, place: Path, value: str, text: bytes) -> Document:
     is_block = [each.strip() for each in following] == [each.strip() for each in first]
     padding = "\n" * (line if is_block else line - 1)
     inner = read_document(f"{padding}{value}".encode(), outer.filename, POLICY_FILE)
-    return replace(inner, lines={(): line} | inner.lines, inside=path_text(place))
+    return structs.replace(inner, lines={(): line} | inner.lines, inside=path_text(place))
 
 
 def _of_values(outer: Document, place: Path) -> Document:
@@ -130,7 +131,7 @@ def _of_values(outer: Document, place: Path) -> Document:
     version = around.get(_VALUES_VERSION_KEY) or API_VERSION
     depth = len(place)
     lines = {path[depth:]: line for path, line in outer.lines.items() if path[:depth] == place}
-    return replace(
+    return structs.replace(
         outer,
         data={"apiVersion": version, "kind": KIND} | written,
         lines=lines,
@@ -156,8 +157,7 @@ def _mounted(data: Any) -> Iterator[str]:
 _VERSIONS = {v1alpha2.API_VERSION: v1alpha2.read, v1alpha1.API_VERSION: v1alpha1.read}
 
 
-@dataclass(slots=True, frozen=True)
-class LoadedPolicy:
+class LoadedPolicy(Struct, frozen=True):
     """A policy, the ``apiVersion`` it was written in ("" if none), and the warnings about it."""
 
     policy: Policy

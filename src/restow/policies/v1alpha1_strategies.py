@@ -8,7 +8,6 @@ Source: descheduler v0.30, pkg/api/v1alpha1 strategy migration.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -26,8 +25,7 @@ EVICTOR_PARAMS = ("thresholdPriority", "thresholdPriorityClassName", "nodeFit")
 _SELECTION = ("namespaces", "labelSelector")
 
 
-@dataclass(slots=True, frozen=True)
-class FormerStrategy:
+class FormerStrategy(Struct, frozen=True):
     """One strategy: where its plugin runs, the parameters it reads besides the evictor's, the arguments they make."""
 
     point: Literal["deschedule", "balance"]

@@ -8,10 +8,9 @@ Source: descheduler v0.36, pkg/descheduler/policyconfig.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from restow.documents import decoding
 from restow.documents.document import DocumentKind
@@ -51,8 +50,7 @@ POLICY_FILE = DocumentKind(f"a {KIND}", f"apiVersion: {API_VERSION}")
 _ARGS_AT = 4
 
 
-@dataclass(slots=True, frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a document says: ``policy`` is None if and only if there is an error among ``issues``."""
 
     policy: Policy | None

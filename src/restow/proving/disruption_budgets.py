@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import Struct, structs
 
 from restow.cluster.budgets import UNBUDGETED, CoveringBudgets, is_of_machine, unready_pod_is_exempt
 from restow.cluster.left_out import UnreadableBudget
@@ -168,16 +170,15 @@ class DisruptionBudgets:
 
 # Whether an eviction counts as a failure depends on the Job (``workloads.jobs``). A plan may cause as many failures as
 # a Job still allows; a failure never stops counting.
-@dataclass(slots=True, frozen=True)
-class JobFailures:
+class JobFailures(Struct, frozen=True):
     """How many more failures the Jobs of a cluster allow, and how many a plan causes."""
 
     _cluster: ClusterSnapshot
     #: Terminating pods by workload: they count as failures once they have ended.
     _terminating: Mapping[_Workload, int]
-    _used: Counter[_Workload] = field(default_factory=Counter)
+    _used: Counter[_Workload] = msgspec.field(default_factory=Counter)
     #: Shared by all copies.
-    _jobs: dict[_Workload, Job | None] = field(default_factory=dict)
+    _jobs: dict[_Workload, Job | None] = msgspec.field(default_factory=dict)
 
     @staticmethod
     def of(cluster: ClusterSnapshot) -> JobFailures:
@@ -190,7 +191,7 @@ class JobFailures:
 
     def copy(self) -> JobFailures:
         """A copy that counts further evictions separately."""
-        return replace(self, _used=self._used.copy())
+        return structs.replace(self, _used=self._used.copy())
 
     def refusal(self, pod: int) -> tuple[RefusalCode, str] | None:
         """Why the eviction of this pod would end its Job or its index: code and text; None if it would not."""

@@ -13,10 +13,10 @@ The moves of a proposal are proven in order, each on the state that those before
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.pods import NO_POD, PENDING
 from restow.descheduling.cycle import StrategyRunner
@@ -37,8 +37,7 @@ from restow.workloads.quotas import QuotaRoom
 from restow.workloads.replacements import ReplacementPolicy, Replacements
 
 
-@dataclass(slots=True, frozen=True)
-class MoveCycle:
+class MoveCycle(Struct, frozen=True):
     """A move that is useless, because a strategy would move the replacement again."""
 
     #: The pod whose move is useless.

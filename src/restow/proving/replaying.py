@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET, structs
+from msgspec import UNSET, Struct, structs
 
 from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import BoolArray, IntArray
@@ -48,8 +48,7 @@ from restow.workloads.replacements import ReplacementPolicies, ReplacementPolicy
 ChangeFound = tuple[MoveCode, str]
 
 
-@dataclass(slots=True, frozen=True)
-class RefusedMove:
+class RefusedMove(Struct, frozen=True):
     """A move that does not hold any more, and why; ``code`` is stable, ``message`` is for people."""
 
     move: Move
@@ -57,8 +56,7 @@ class RefusedMove:
     message: str
 
 
-@dataclass(slots=True, frozen=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """The decision: the evictions of the cycle are the moves that still hold."""
 
     cycle: Cycle
@@ -131,7 +129,7 @@ def replay(
     watchers = runner.watchers(arbiter)
     prover.watch(watchers)
     replayed = _Replaying(runner, replacements, arbiter, moves, missing_data, changed, dict(watchers)).decided()
-    return replace(replayed, cycle=replace(replayed.cycle, fence=stands))
+    return structs.replace(replayed, cycle=structs.replace(replayed.cycle, fence=stands))
 
 
 def _found(fence: Fenced, cluster: ClusterSnapshot) -> Fence | None:

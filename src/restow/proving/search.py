@@ -14,12 +14,12 @@ plans would reverse.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import ClusterSnapshot
@@ -55,8 +55,7 @@ _ASKED_SHARE = 30
 _Forbidden = dict[int, Reason]
 
 
-@dataclass(slots=True, frozen=True)
-class _Allowance:
+class _Allowance(Struct, frozen=True):
     """The limits and budgets of a plan, in which its evictions count."""
 
     limits: Limits
@@ -67,8 +66,7 @@ class _Allowance:
         return _Allowance(self.limits.copy(), self.budgets.copy())
 
 
-@dataclass(slots=True, frozen=True)
-class _Pass:
+class _Pass(Struct, frozen=True):
     """The result of a pass."""
 
     record: Record
@@ -124,7 +122,7 @@ def prove_cycle(
     cycle = _Proof(runner, cache, replacements, prior_evictions, excluded=excluded, aside=aside).cycle()
     shortage = None if chosen is None else chosen.shortage()
     record = cycle.record if shortage is None else _with_shortage(cycle.record, shortage)
-    return replace(cycle, record=record, fence=fence)
+    return structs.replace(cycle, record=record, fence=fence)
 
 
 def _runner_on(cache: PlanningCache, policy: Policy, **asked: Any) -> StrategyRunner:
@@ -183,7 +181,7 @@ class _Proof:
     def cycle(self) -> Cycle:
         """The plan, and the state it leaves."""
         record = self._with_obstacles_beyond_limits(self._found())
-        return replace(self._runner.cycle(record, self._missing_data.missed), covering=self._covering)
+        return structs.replace(self._runner.cycle(record, self._missing_data.missed), covering=self._covering)
 
     def _with_obstacles_beyond_limits(self, record: Record) -> Record:
         """The record with what else stands in the way of moves that limits refuse, on the state that the plan leaves.
@@ -246,7 +244,7 @@ class _Proof:
         while not last.move_cycles and last.record.evictions and (last.forbade or forbidden):
             gone = {*moved, *(each.pod for each in plan.record.evictions)}
             last = self._pass(last.left, {}, gone)
-            plan = replace(last, record=_joined(plan.record, last.record))
+            plan = structs.replace(last, record=_joined(plan.record, last.record))
         return plan
 
     def _pass(self, allowance: _Allowance, forbidden: _Forbidden, moved: Collection[int]) -> _Pass:

@@ -7,10 +7,9 @@ are spread more or less evenly), and why the rest stays: refusals by stage and c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from restow.descheduling.plan import NOT_ENABLED, PlanDocument, PodRef, Refusal
 from restow.plain_text import printable, some
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 _STAGES = tuple(Stage)
 
 
-@dataclass(slots=True, frozen=True)
-class RefusalGroup:
+class RefusalGroup(Struct, frozen=True):
     """Every refusal of one stage and code, in the plan's order; of a limit that something stands behind, a group each."""
 
     stage: Stage
@@ -97,8 +95,7 @@ _MEANINGS: Final = {
 _DEPTHS: Final = tuple(_MEANINGS)
 
 
-@dataclass(slots=True, frozen=True)
-class Imbalance:
+class Imbalance(Struct, frozen=True):
     """The resource that is spread least evenly: standard deviation of the nodes' load before and after."""
 
     resource: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from rich.text import Text
 
 from restow.reporting.answer import predicts_load
@@ -26,8 +26,7 @@ LEVELS: Final = "▁▂▃▄▅▆▇█"
 _MOST_BUCKETS: Final = 40
 
 
-@dataclass(slots=True, frozen=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """A figure before and after; ``after`` is None where the plan does not predict it."""
 
     before: str

@@ -14,6 +14,8 @@ from dataclasses import replace
 from random import Random, random
 from typing import Any, Final
 
+from msgspec import structs
+
 from restow import garbage
 from restow.client.binding import BindingRefused, Bound, Elsewhere, PodGone
 from restow.client.transport import Api, Permit
@@ -187,7 +189,7 @@ class SchedulerDaemon:
         """What the pod is told, and those of its victims that are still to be deleted."""
         victims = [each for each in action.victims if not self.mirror.is_terminating(each)]
         message = f"{action.message}; {_LEAVE}" if action.is_unknown else action.message
-        return replace(action, message=message, victims=victims)
+        return structs.replace(action, message=message, victims=victims)
 
     async def _bind(self, trial: RunningAttempt, node: str, needs: Reservation | None, permit: Permit) -> None:
         """Bind a pod that is assumed to be on a node; if that fails, it is queued again, unless it no longer needs a node."""

@@ -8,10 +8,11 @@ claims, get an event that says so. Durations are seconds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.scheduling.configuration.load import API_VERSION, KIND, SchedulerConfiguration
@@ -73,7 +74,9 @@ def named_profiles(configuration: SchedulerConfiguration, name: str) -> tuple[Sc
     """Return the profiles; one that is written without a name has this one."""
     written = configuration.written.profiles or (KubeSchedulerProfile(),)
     pairs = zip(configuration.profiles, written, strict=True)
-    return tuple(replace(profile, name=name) if each.scheduler_name is None else profile for profile, each in pairs)
+    return tuple(
+        structs.replace(profile, name=name) if each.scheduler_name is None else profile for profile, each in pairs
+    )
 
 
 def unsupported(configuration: SchedulerConfiguration, profiles: tuple[SchedulerProfile, ...]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import msgspec
@@ -61,7 +61,7 @@ class SimulatedRollouts:
         for _ in range(_LOOKS):
             if (made := self._made(begun)) is not None:
                 owner = OwnerReference("ReplicaSet", made.metadata.name, made.metadata.uid, controller=True)
-                return replace(task, owner=owner, gate="")
+                return structs.replace(task, owner=owner, gate="")
             await asyncio.sleep(_PAUSE)
         await self.undo(task, None)
         return "its Deployment has made no ReplicaSet of its new template"

@@ -11,10 +11,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.amounts import amount
 from restow.cluster.usage_series import MOST_SAMPLES, PER_SHARE, SHARE, STORED, SampleSeries, packed
@@ -25,8 +25,7 @@ from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
 
 
-@dataclass(slots=True, frozen=True)
-class CsvRows:
+class CsvRows(Struct, frozen=True):
     """The names of the columns, and the rows that are not empty; to be read once."""
 
     header: tuple[str, ...]

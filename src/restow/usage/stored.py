@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import IntArray
 from restow.cluster.snapshot import ClusterSnapshot, Key
@@ -38,8 +39,7 @@ def stored_history(cluster: ClusterSnapshot) -> UsageHistory:
     return UsageHistory(nodes)
 
 
-@dataclass(slots=True, frozen=True)
-class UsageAt:
+class UsageAt(Struct, frozen=True):
     """A cluster with the usage of one moment."""
 
     cluster: ClusterSnapshot

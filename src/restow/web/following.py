@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
+
+from msgspec import structs
 
 from restow.application.clusters import ClusterSource, LoadedCluster, read_cluster, scheduler_minor
 from restow.application.feedback import Collected
@@ -139,7 +141,7 @@ async def _show_plan(board: Board, request: PlanRequest, found: LoadedCluster, t
 
 async def _plan(request: PlanRequest, found: LoadedCluster, tell: Tell) -> Planned:
     feedback = Collected()
-    planned = await _computed(lambda: make(replace(request, where=found), feedback))
+    planned = await _computed(lambda: make(structs.replace(request, where=found), feedback))
     for each in feedback.warnings:
         tell(each)
     return planned

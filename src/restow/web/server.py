@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from restow.application.clusters import ClusterSource, check_inputs, instant, scheduler_minor
 from restow.application.files import NamedText, file_bytes, file_name
 from restow.application.planning import PlanRequest
@@ -53,7 +55,7 @@ class SiteSettings:
         if request.policy != STDIN:
             return self
         policy = NamedText(file_name(request.policy), file_bytes(request.policy))
-        return replace(self, request=replace(request, policy=policy))
+        return replace(self, request=structs.replace(request, policy=policy))
 
 
 async def serve(settings: SiteSettings, stopping: asyncio.Event, tell: Tell) -> None:

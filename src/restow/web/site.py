@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 import msgspec
 from aiohttp import web
+from msgspec import structs
 
 from restow.application.clusters import ClusterSource
 from restow.application.feedback import Collected
@@ -176,7 +177,7 @@ class Site:
         try:
             async with saved_dump(request) as file:
                 where = ClusterSource((str(file),))
-                planned = await self._in_turn(partial(make, replace(self.request, where=where), Collected()))
+                planned = await self._in_turn(partial(make, structs.replace(self.request, where=where), Collected()))
         except _PROBLEMS as error:
             asked = what_if_form(self._empty_form(), self._nodes(), str(error))
             return _page("/what-if", PLACES["/what-if"], asked, status=_status(error))

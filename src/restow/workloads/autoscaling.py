@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from msgspec import Struct, structs
 
 from restow.kube.duration import MINUTE
 from restow.kube.objects import ContainerPolicy, ResourceRequirements, VerticalPodAutoscaler, WireQuantity
@@ -117,8 +119,7 @@ PodGroup = Literal["ready", "unready", "missing", "ignored"]
 _LEAST_LIMIT: Final = 4
 
 
-@dataclass(slots=True, frozen=True)
-class MeasuredPod:
+class MeasuredPod(Struct, frozen=True):
     """A pod of the workload: thousandths of what it uses and requests; ``used`` is meaningless without metrics."""
 
     group: PodGroup
@@ -126,16 +127,14 @@ class MeasuredPod:
     requested: int
 
 
-@dataclass(slots=True, frozen=True)
-class UsageTarget:
+class UsageTarget(Struct, frozen=True):
     """The average usage of pods to aim at: a percentage of their requests, or thousandths of the resource."""
 
     utilization: int | None = None
     average: int | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """How far from 1 the ratio of usage and target may be, downwards and upwards."""
 
     down: float = 0.1
@@ -146,8 +145,7 @@ class Tolerance:
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 
-@dataclass(slots=True, frozen=True)
-class ScalingPolicy:
+class ScalingPolicy(Struct, frozen=True):
     """Limits how many pods, or which percentage of them, may come or go in a period."""
 
     kind: Literal["Pods", "Percent"]
@@ -155,8 +153,7 @@ class ScalingPolicy:
     period: int
 
 
-@dataclass(slots=True, frozen=True)
-class ScalingRules:
+class ScalingRules(Struct, frozen=True):
     """What limits changes in one direction."""
 
     window: int
@@ -168,8 +165,7 @@ UP: Final = ScalingRules(0, (ScalingPolicy("Pods", 4, 15 * SECOND), ScalingPolic
 DOWN: Final = ScalingRules(5 * MINUTE, (ScalingPolicy("Percent", 100, 15 * SECOND),))
 
 
-@dataclass(slots=True, frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The fewest and the most pods, and the rules; ``ruled`` is whether the object has a ``behavior`` of its own."""
 
     least: int
@@ -227,14 +223,14 @@ def _ratio(pods: Sequence[MeasuredPod], target: UsageTarget) -> float | None:
 
 
 def _idle(pods: Iterable[MeasuredPod]) -> list[MeasuredPod]:
-    return [replace(each, used=0) for each in pods]
+    return [structs.replace(each, used=0) for each in pods]
 
 
 def _as_wanted(pod: MeasuredPod, target: UsageTarget) -> MeasuredPod:
     """A pod without metrics where fewer are wanted: it uses all that it requests, or exactly the target."""
     if target.utilization is None:
-        return replace(pod, used=target.average or 0)
-    return replace(pod, used=pod.requested * max(100, target.utilization) // 100)
+        return structs.replace(pod, used=target.average or 0)
+    return structs.replace(pod, used=pod.requested * max(100, target.utilization) // 100)
 
 
 def limited(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> int:

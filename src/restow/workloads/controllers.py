@@ -24,12 +24,13 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cmp_to_key, partial
 from itertools import islice
 from typing import Final
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.node_matching import matches
@@ -47,8 +48,7 @@ DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _OVER = (Phase.SUCCEEDED, Phase.FAILED)
 
 
-@dataclass(slots=True, frozen=True)
-class ControlledPod:
+class ControlledPod(Struct, frozen=True):
     """One pod of a controller."""
 
     name: str
@@ -80,8 +80,7 @@ class ControlledPod:
         return not self.is_over and not self.terminating
 
 
-@dataclass(slots=True, frozen=True)
-class NewPod:
+class NewPod(Struct, frozen=True):
     """A pod that a controller creates from its template."""
 
     #: Of a StatefulSet the ordinal, of an indexed Job the completion index.
@@ -90,12 +89,11 @@ class NewPod:
     node: int | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class Actions:
+class Actions(Struct, frozen=True):
     """What a controller does now, in this order: at most ``BURST`` of each, the rest when it is asked again."""
 
-    create: list[NewPod] = field(default_factory=list)
-    delete: list[ControlledPod] = field(default_factory=list)
+    create: list[NewPod] = msgspec.field(default_factory=list)
+    delete: list[ControlledPod] = msgspec.field(default_factory=list)
 
 
 NOTHING = Actions()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
@@ -135,8 +136,7 @@ def _kind_of_a_package(name: str, offered: object) -> GroupKind:
     return offered
 
 
-@dataclass(slots=True, frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """A group of pods of one namespace."""
 
     kind: GroupKind

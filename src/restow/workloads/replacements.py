@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -155,8 +154,8 @@ _KINDS = ("ReplicaSet", "ReplicationController", controllers.STATEFUL_SET, "Daem
 #: The pod of which the controllers are asked, which is the first of a StatefulSet.
 _NAME = "pod"
 _RUNNING = ControlledPod(f"{_NAME}-0")
-_TERMINATING = replace(_RUNNING, terminating=True)
-_OVER = replace(_RUNNING, phase=Phase.FAILED)
+_TERMINATING = structs.replace(_RUNNING, terminating=True)
+_OVER = structs.replace(_RUNNING, phase=Phase.FAILED)
 _ONE_NODE: BoolArray = np.ones(1, dtype=bool)
 
 

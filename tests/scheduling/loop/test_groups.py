@@ -5,9 +5,8 @@ What kube-scheduler itself does with random groups is asked in ``oracle/test_gro
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from builders import Object, a_node, a_pod, ago
 from builders.cluster_objects import a_pod_group, in_group
@@ -148,7 +147,7 @@ def test_pods_of_a_group_name_one_scheduler() -> None:
 def test_of_two_profiles_that_pods_of_a_group_name_each_is_told(minor: int, differing: str) -> None:
     first, second = members("g", 2)
     second["spec"]["schedulerName"] = "another"
-    profiles = (DEFAULT_PROFILE, replace(DEFAULT_PROFILE, name="another"))
+    profiles = (DEFAULT_PROFILE, structs.replace(DEFAULT_PROFILE, name="another"))
     found = Pass(a_node("n", cpu="9"), a_pod_group("g", priority=0), first, second, minor=minor, profiles=profiles)
     alike = f"all pods in a single pod group should have the same .spec.schedulerName set, got: {differing}"
     assert {each.error for each in found.decisions.values()} == {alike}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from builders import Object, a_node, a_pod
 from builders.devices import (
@@ -302,7 +303,7 @@ def test_pools_follow_the_labels_of_nodes() -> None:
     asked = Finding(*NODES, GPUS, a_slice("s", gpus(2), pool="net", nodeSelector=zone), *claiming(ONE))
     assert asked.feasible() == []
     nodes = asked.state.cluster.nodes
-    asked.state.update_node(1, replace(nodes.row(1), labels={"zone": "x"}))
+    asked.state.update_node(1, structs.replace(nodes.row(1), labels={"zone": "x"}))
     assert asked.feasible() == ["n2"]
 
 

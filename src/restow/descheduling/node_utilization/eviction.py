@@ -18,10 +18,10 @@ that are alike and hardly used, with GPUs for example, are merged.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_columns import PodColumn, by_value
@@ -45,8 +45,7 @@ from restow.policies.codes import PlacementConstraint
 from restow.usage.measured import Amounts
 
 
-@dataclass(slots=True, frozen=True)
-class Transfer:
+class Transfer(Struct, frozen=True):
     """Which pods move from where to where, and within which bounds."""
 
     usage: Usage
@@ -192,7 +191,7 @@ def empty(view: View, task: Transfer, ceilings: dict[int, Amounts]) -> Suggestio
         if verdict is Verdict.NO_PLACE:
             crowded.append(node)
     room = room_on((*task.destinations, *crowded), task.usage, ceilings)
-    yield from _merge(view, replace(task, sources=crowded, room=room), apart)
+    yield from _merge(view, structs.replace(task, sources=crowded, room=room), apart)
 
 
 def _merge(view: View, task: Transfer, apart: PodTest) -> Suggestions:
@@ -202,7 +201,7 @@ def _merge(view: View, task: Transfer, apart: PodTest) -> Suggestions:
     """
     left = np.isin(np.arange(len(view.is_listed)), task.sources)
     fuller = np.zeros_like(left)
-    merging = replace(task, takes=lambda used, nodes: task.takes(used, nodes) | fuller[nodes])
+    merging = structs.replace(task, takes=lambda used, nodes: task.takes(used, nodes) | fuller[nodes])
     for node in task.sources:
         others = np.flatnonzero(left)
         fuller[:] = False

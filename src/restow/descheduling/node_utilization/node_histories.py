@@ -6,9 +6,9 @@ The metrics object is the newest sample, and the only one of a node without a hi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.usage_samples import NodeSamples
@@ -27,8 +27,7 @@ from restow.usage.measured import (
 from restow.usage.stored import stored_history
 
 
-@dataclass(frozen=True, slots=True)
-class NodeHistories:
+class NodeHistories(Struct, frozen=True):
     """Milli-CPUs and bytes of each node; times are seconds since the epoch."""
 
     cluster: ClusterSnapshot

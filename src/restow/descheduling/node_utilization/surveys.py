@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import Nodes
 from restow.cluster.state import ClusterState
@@ -67,8 +69,7 @@ class KnownFigures:
         return {node: known[node] for node in by_node}
 
 
-@dataclass(slots=True, frozen=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """Usage against capacity; the mappings are by node index, in canonical order."""
 
     nodes: Nodes

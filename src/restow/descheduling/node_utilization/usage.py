@@ -9,11 +9,12 @@ Source: Descheduler 0.36, plugins/nodeutilization and its usage clients.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import IntArray
 from restow.cluster.nodes import NodePart, Nodes
@@ -132,8 +133,7 @@ def add_unseen(view: View, by_node: Mapping[int, Amounts], share_unseen: ShareUn
 PodUsage = Callable[[int], Mapping[str, int] | None]
 
 
-@dataclass(slots=True, frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Usage of the listed nodes by index, in nano-units."""
 
     #: The resources that are tracked.
@@ -143,11 +143,11 @@ class Usage:
     #: None for a source that has no usage of pods.
     of_pod: PodUsage | None
     #: For people, by node: where its figures were measured, and how old they are. Empty for requests.
-    origins: Mapping[int, str] = field(default_factory=dict)
+    origins: Mapping[int, str] = msgspec.field(default_factory=dict)
     #: The same of all nodes together, for people; empty for requests.
     summary: str = ""
     #: The nodes whose usage was lowered or raised since it was taken.
-    changes: list[int] = field(default_factory=list)
+    changes: list[int] = msgspec.field(default_factory=list)
 
     def changed_nodes(self, since: int) -> IntArray:
         """The nodes of all changes from the position ``since`` on."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.usage_samples import NO_USAGE, Figure
@@ -44,8 +44,7 @@ from restow.usage.measured import (
 from restow.usage.stored import pod_shares
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """What a node counts with; its figure has the fewest samples and the greatest age of its resources."""
 
     name: str

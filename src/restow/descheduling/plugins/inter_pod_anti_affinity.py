@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IdArray
 from restow.cluster.nodes import NO_LABEL, Nodes
@@ -36,8 +36,7 @@ class RemovePodsViolatingInterPodAntiAffinityArgs(
 # Exactly upstream's rules: only the pod's own terms count; a pod of the same name never violates them, not even one
 # of another namespace; on the same node the topology label is not needed; namespaceSelector and matchLabelKeys are
 # not read; the first term whose selector cannot be compiled ends the search.
-@dataclass(slots=True, frozen=True)
-class RepulsionDomains:
+class RepulsionDomains(Struct, frozen=True):
     """The domains of one topology key; a node without the label is a domain of its own."""
 
     key: str
@@ -58,8 +57,7 @@ class RepulsionDomains:
         return f"in {self.key}={self.values[domain]}" if domain < len(self.values) else "on its node"
 
 
-@dataclass(slots=True, frozen=True)
-class Term:
+class Term(Struct, frozen=True):
     """One distinct term with the pods that it matches, by domain."""
 
     domains: RepulsionDomains

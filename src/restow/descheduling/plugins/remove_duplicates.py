@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
@@ -63,8 +64,7 @@ class OwnerKey(NamedTuple):
     images: str
 
 
-@dataclass(slots=True, frozen=True)
-class Replicas:
+class Replicas(Struct, frozen=True):
     """The pods that could be replicas of one another, and what decides whether they are."""
 
     pods: IntArray
@@ -265,7 +265,7 @@ def _admitted(view: View, replicas: Replicas) -> Replicas:
     admitted[view.admissible(replicas.pods[crowded])] = True
     admitted[alone[view.passing(alone)]] = True
     keep = admitted[replicas.pods]
-    return replace(replicas, pods=replicas.pods[keep], family=replicas.family[keep])
+    return structs.replace(replicas, pods=replicas.pods[keep], family=replicas.family[keep])
 
 
 def _spots(view: View, replicas: Replicas) -> IdArray:

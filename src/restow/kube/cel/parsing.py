@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from restow.kube.cel.errors import UnsupportedError
 
@@ -43,22 +44,19 @@ class Token(NamedTuple):
     text: str
 
 
-@dataclass(slots=True, frozen=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A value that is written down."""
 
     value: Any
 
 
-@dataclass(slots=True, frozen=True)
-class Name:
+class Name(Struct, frozen=True):
     """A variable."""
 
     name: str
 
 
-@dataclass(slots=True, frozen=True)
-class Select:
+class Select(Struct, frozen=True):
     """``target.field``; ``target.?field`` where it is optional."""
 
     target: Node
@@ -66,8 +64,7 @@ class Select:
     is_optional: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class Index:
+class Index(Struct, frozen=True):
     """``target[key]``; ``target[?key]`` where it is optional."""
 
     target: Node
@@ -75,8 +72,7 @@ class Index:
     is_optional: bool = False
 
 
-@dataclass(slots=True, frozen=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """A function, or a method of a target; operators and ``?:`` are functions named like themselves."""
 
     function: str
@@ -84,15 +80,13 @@ class Invocation:
     arguments: tuple[Node, ...]
 
 
-@dataclass(slots=True, frozen=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """``[a, b]``."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(slots=True, frozen=True)
-class MapOf:
+class MapOf(Struct, frozen=True):
     """``{a: b}``."""
 
     entries: tuple[tuple[Node, Node], ...]

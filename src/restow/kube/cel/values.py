@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import total_ordering
 from typing import Any, Final
 
+from msgspec import Struct
+
 from restow.kube.cel.errors import EvaluationError
 from restow.kube.quantity import Quantity
 
@@ -51,8 +53,7 @@ def _of_identifier(text: str) -> tuple[int, int, str]:
     return (0, int(text), "") if text.isdigit() else (1, 0, text)
 
 
-@dataclass(slots=True, frozen=True)
-class Optional:
+class Optional(Struct, frozen=True):
     """A value that may be missing."""
 
     value: Any = None

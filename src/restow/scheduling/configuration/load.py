@@ -7,8 +7,11 @@ plugin sets of a profile are merged with the defaults: what runs at each point, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.documents.decoding import decode
@@ -62,8 +65,7 @@ _BEFORE: Final[dict[Point, Point]] = {
 }
 
 
-@dataclass(slots=True, frozen=True)
-class SchedulerConfiguration:
+class SchedulerConfiguration(Struct, frozen=True):
     """The profiles of a file, and the warnings about it."""
 
     profiles: tuple[SchedulerProfile, ...]
@@ -71,7 +73,7 @@ class SchedulerConfiguration:
     #: The file as plain data, without tokens; None where there is none.
     document: dict[str, Any] | None = None
     #: Fields outside ``profiles``, and how profiles are written.
-    written: KubeSchedulerConfiguration = field(default_factory=KubeSchedulerConfiguration)
+    written: KubeSchedulerConfiguration = msgspec.field(default_factory=KubeSchedulerConfiguration)
 
 
 def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfiguration:
@@ -279,8 +281,7 @@ def _check(
 # again, then what is new. A point's own list comes before that: plugins that it repeats from multiPoint in its own order,
 # then the rest of multiPoint that has this point and is not disabled there, then what is only in the point's list.
 # Source: mergePluginSet and expandMultiPointPlugins, Kubernetes 1.36.
-@dataclass(slots=True, frozen=True)
-class _MergedPlugins:
+class _MergedPlugins(Struct, frozen=True):
     """What a profile runs."""
 
     points: Mapping[Point, tuple[str, ...]]

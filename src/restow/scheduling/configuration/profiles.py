@@ -8,11 +8,12 @@ is kept once, and the rules of a queue (``queueing_rules``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
@@ -60,18 +61,17 @@ def default_weights() -> dict[str, int]:
     return {each.name: each.weight for each in DEFAULT_PLUGINS if "score" in each.points}
 
 
-@dataclass(slots=True, frozen=True)
-class SchedulerProfile:
+class SchedulerProfile(Struct, frozen=True):
     """How the pods of one scheduler name are scheduled."""
 
     #: What ``spec.schedulerName`` of its pods says.
     name: str = DEFAULT_SCHEDULER
     #: The plugins of each point, in their order, those that restow does not model included.
-    plugins: Mapping[Point, tuple[str, ...]] = field(default_factory=default_points)
+    plugins: Mapping[Point, tuple[str, ...]] = msgspec.field(default_factory=default_points)
     #: Of every plugin at score.
-    weights: Mapping[str, int] = field(default_factory=default_weights)
+    weights: Mapping[str, int] = msgspec.field(default_factory=default_weights)
     #: By plugin, where they are not the defaults.
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
     #: The percentage of nodes that must be feasible before the search ends; 0 depends on the number of nodes.
     percentage_of_nodes_to_score: int = 0
 
@@ -89,8 +89,7 @@ class SchedulerProfile:
 DEFAULT_PROFILE = SchedulerProfile()
 
 
-@dataclass(slots=True, frozen=True)
-class ProfilePlugins:
+class ProfilePlugins(Struct, frozen=True):
     """Filters and scores in order, plugins that sign pods by more than their parts, and those that reserve volumes."""
 
     filters: tuple[FilterPlugin, ...]

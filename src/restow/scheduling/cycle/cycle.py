@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
@@ -37,8 +38,7 @@ from restow.scheduling.queueing.scheduling_queue import QueueSettings, Schedulin
 from restow.scheduling.volumes.storage import Reservation
 
 
-@dataclass(slots=True, frozen=True)
-class PodSnapshot:
+class PodSnapshot(Struct, frozen=True):
     """A pod at one moment."""
 
     facts: PodFacts
@@ -53,8 +53,7 @@ class PodSnapshot:
         return PodSnapshot(facts, not facts.node and not is_over and facts.scheduler in schedulers, is_over)
 
 
-@dataclass(slots=True, frozen=True)
-class PodChange:
+class PodChange(Struct, frozen=True):
     """A pod was added, changed or deleted, or its binding was seen."""
 
     before: PodSnapshot | None
@@ -65,8 +64,7 @@ class PodChange:
         return queueing.pod_events(_counting(self.before), _counting(self.after))
 
 
-@dataclass(slots=True, frozen=True)
-class ObjectChange:
+class ObjectChange(Struct, frozen=True):
     """A node (``ReadNode``) or an object of another kind than Pod was added, changed or deleted."""
 
     kind: str
@@ -129,8 +127,7 @@ class SchedulerCache(Protocol):
         """Keep no node for a pod any longer; whether one was kept."""
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class Bind:
+class Bind(Struct, frozen=True, kw_only=True):
     """Bind a pod to a node, after its volumes there; if that fails, give up its place in the cache and ``requeue`` it."""
 
     queued: QueuedPod
@@ -139,8 +136,7 @@ class Bind:
     volumes: Reservation | None
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class MarkUnschedulable:
+class MarkUnschedulable(Struct, frozen=True, kw_only=True):
     """Say why a pod has no node now, make room for it by preemption, and call ``requeue``."""
 
     queued: QueuedPod
@@ -160,8 +156,7 @@ class MarkUnschedulable:
     outranked: Sequence[PodFacts] = ()
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class MarkGroup:
+class MarkGroup(Struct, frozen=True, kw_only=True):
     """Say in a PodGroup's status whether its pods get nodes; one that says they do is left as it is."""
 
     group: GroupKey

@@ -15,6 +15,7 @@ from heapq import nsmallest
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
+from msgspec import structs
 
 from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore, Key
@@ -268,7 +269,7 @@ class Mirror:
         if not (is_different or is_confirmed):
             return
         seen = self._seen(pod)
-        before = replace(seen, facts=replace(seen.facts, node="")) if is_confirmed else seen
+        before = structs.replace(seen, facts=replace(seen.facts, node="")) if is_confirmed else seen
         if is_different:
             self.state.update(pod, row)
         is_new = known["nominated"] != row["nominated"] or known["node"] != PENDING or before.is_over

@@ -7,7 +7,6 @@ parts in the store already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Final
 
 from restow.cluster.amounts import LARGEST
@@ -16,7 +15,7 @@ from restow.cluster.pods import NO_POD, PodRow
 from restow.cluster.state import ClusterState
 
 #: The columns whose values are in tables; that of namespaces has another name.
-_TABLES: Final = tuple(each.name for each in fields(PodTables) if each.name != "namespaces")
+_TABLES: Final = tuple(name for name in PodTables.__struct_fields__ if name != "namespaces")
 #: Fields that no scheduling rule reads are the same for all pods: they change all the time.
 _ANY_STATES: Final = PodStates("", "", (), (), ())
 #: Conditions that decisions depend on. The others hold times, so that nearly each pod has its own.

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 from restow.kube.objects import Taint, Toleration, WireQuantity
 from restow.kube.objects.devices import (
     DeviceClaim,
@@ -30,8 +32,7 @@ from restow.scheduling.framework.extension_points import CycleError
 MOST_DEVICES: Final = 32
 
 
-@dataclass(slots=True, frozen=True)
-class NamedClaim:
+class NamedClaim(Struct, frozen=True):
     """A claim to find devices for, with the name that messages give it."""
 
     name: str
@@ -74,8 +75,7 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator in ("", "Equal", "Exists") and tolerates(toleration, taint)
 
 
-@dataclass(slots=True, frozen=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What one node can reach, and who has what of it."""
 
     node: str

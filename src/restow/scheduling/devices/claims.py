@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import NodePart
@@ -47,8 +47,7 @@ class NoClaimError(Exception):
     """A claim of a pod that cannot be used, in the scheduler's words; the pod waits until it can."""
 
 
-@dataclass(slots=True, frozen=True)
-class UsedClaim:
+class UsedClaim(Struct, frozen=True):
     """A claim that a pod uses."""
 
     key: ClaimKey

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from restow.cluster.journal import NodeChange
 from restow.cluster.pod_classes import LabelGroups
 from restow.cluster.pod_columns import PodGroups
@@ -105,16 +107,14 @@ class Follower:
         self._read = len(changes)
 
 
-@dataclass(slots=True, frozen=True)
-class LabelledAs:
+class LabelledAs(Struct, frozen=True):
     """A namespace and the labels that decide: pods that are alike in them are meant by the same selectors."""
 
     namespace: str
     labels: frozenset[tuple[str, str]]
 
 
-@dataclass(slots=True, frozen=True)
-class ScopedSelector:
+class ScopedSelector(Struct, frozen=True):
     """A selector and the namespaces that it may match in; None stands for any."""
 
     selector: Selector

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import IntArray
 from restow.cluster.nodes import ALWAYS_COUNTED
@@ -27,8 +28,7 @@ from restow.scheduling.framework.scheduling_groups import NamingPods
 KIND: Final = "PodGroup.scheduling.x-k8s.io"
 
 
-@dataclass(slots=True, frozen=True)
-class CoscheduledKey:
+class CoscheduledKey(Struct, frozen=True):
     """A PodGroup that pods name by a label."""
 
     namespace: str

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import IntFlag, StrEnum
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from restow.cluster.node_store import ReadNode
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
@@ -217,8 +219,7 @@ def _no_group(_pod: PodFacts) -> str | None:
     return None
 
 
-@dataclass(slots=True, frozen=True)
-class QueueSurroundings:
+class QueueSurroundings(Struct, frozen=True):
     """What keeps pods from being tried and is no matter of the pod alone."""
 
     #: The uids of the pods whose victims are still being deleted.

@@ -11,10 +11,10 @@ nominator, Kubernetes 1.33 to 1.37.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
@@ -29,8 +29,7 @@ from restow.scheduling.framework.scheduling_groups import SchedulingGroups
 Amounts = npt.NDArray[np.int64]
 
 
-@dataclass(slots=True, frozen=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """The waiting pods of one state."""
 
     #: In the order in which they are scheduled.

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, structs
 
 from restow.cluster.pod_parts import Requests, decode_requests
 from restow.cluster.pod_values import ContainerResources
@@ -37,8 +38,7 @@ _OF_THE_HOST: Final = ("ephemeral-storage", "storage")
 _NATIVE: Final = "kubernetes.io/"
 
 
-@dataclass(slots=True, frozen=True)
-class Zone:
+class Zone(Struct, frozen=True):
     """One NUMA node, amounts in billionths."""
 
     number: int
@@ -47,16 +47,14 @@ class Zone:
     costs: Mapping[int, int]
 
 
-@dataclass(slots=True, frozen=True)
-class MatchedTopology:
+class MatchedTopology(Struct, frozen=True):
     """What the plugin knows of a node."""
 
     settings: ManagerSettings
     zones: tuple[Zone, ...]
 
 
-@dataclass(slots=True, frozen=True)
-class MatchedPod:
+class MatchedPod(Struct, frozen=True):
     """What the plugin knows of a pod, amounts in billionths."""
 
     is_guaranteed: bool
@@ -121,7 +119,7 @@ def less(topology: MatchedTopology, pods: Iterable[MatchedPod]) -> MatchedTopolo
     """A topology of which pods have taken what they ask for on every NUMA node: which one it will be is unknown."""
     zones = topology.zones
     for pod in pods:
-        zones = tuple(replace(each, available=_taken(each.available, pod.effective)) for each in zones)
+        zones = tuple(structs.replace(each, available=_taken(each.available, pod.effective)) for each in zones)
     return MatchedTopology(topology.settings, zones)
 
 
@@ -166,7 +164,8 @@ def _unplaced_in_turn(zones: Sequence[Zone], listed: Collection[str], pod: Match
             return Unplaced("cannot align container", requests, left)
         asks = {name: asked for name, asked in requests.items() if is_counted(pod, name)}
         left = [
-            replace(each, available=without(each.available, asks)) if each.number == number else each for each in left
+            structs.replace(each, available=without(each.available, asks)) if each.number == number else each
+            for each in left
         ]
     return None
 

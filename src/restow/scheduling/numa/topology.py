@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from restow.kube.objects import NodeResourceTopology, TopologyZone, WireQuantity, ZoneResource
 from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
@@ -62,8 +63,7 @@ _OLD_POD: Final = "PodLevel"
 _LARGEST_MOST: Final = 1024
 
 
-@dataclass(slots=True, frozen=True)
-class ManagerSettings:
+class ManagerSettings(Struct, frozen=True):
     """How the topology manager of a kubelet is set, as far as its NodeResourceTopology says."""
 
     policy: TopologyPolicy
@@ -72,8 +72,7 @@ class ManagerSettings:
     most: int
 
 
-@dataclass(slots=True, frozen=True)
-class NumaNode:
+class NumaNode(Struct, frozen=True):
     """One NUMA node of a machine."""
 
     name: str
@@ -84,8 +83,7 @@ class NumaNode:
     available: Amounts
 
 
-@dataclass(slots=True, frozen=True)
-class NumaTopology:
+class NumaTopology(Struct, frozen=True):
     """What a kubelet enforces, and the NUMA nodes of its machine by their numbers."""
 
     policy: TopologyPolicy

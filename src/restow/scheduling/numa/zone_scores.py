@@ -9,11 +9,12 @@ NodeResourceTopologyMatch of kubernetes-sigs/scheduler-plugins v0.33.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from itertools import combinations
 from typing import Final, NamedTuple
+
+from msgspec import structs
 
 from restow.kube.quantity import NANO_PER_UNIT
 from restow.scheduling.framework.extension_points import MAX_SCORE
@@ -182,6 +183,6 @@ def _left(zones: Sequence[Zone], asks: Amounts, positions: Sequence[int]) -> lis
             if at < len(left) and name in left[at].available:
                 taken = min(wanted, left[at].available[name])
                 available = {**left[at].available, name: left[at].available[name] - taken}
-                left[at] = replace(left[at], available=available)
+                left[at] = structs.replace(left[at], available=available)
                 wanted -= taken
     return left

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
+
 from restow.cluster.pod_values import PlacementRules
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
@@ -25,8 +27,7 @@ from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interes
 _KINDS = 16_384
 
 
-@dataclass(slots=True, frozen=True)
-class AffinityTerm:
+class AffinityTerm(Struct, frozen=True):
     """One term of pod affinity or anti-affinity."""
 
     topology_key: str
@@ -41,16 +42,14 @@ class AffinityTerm:
         return namespace in self.namespaces or self.namespace_selector.matches(labels)
 
 
-@dataclass(slots=True, frozen=True)
-class WeightedPodTerm:
+class WeightedPodTerm(Struct, frozen=True):
     """A preferred term; anti-affinity has a negative weight."""
 
     term: AffinityTerm
     weight: int
 
 
-@dataclass(slots=True, frozen=True)
-class PodTerms:
+class PodTerms(Struct, frozen=True):
     """All terms of one pod."""
 
     affinity: tuple[AffinityTerm, ...] = ()
@@ -68,8 +67,7 @@ class PodTerms:
 # Pods with the same rules in the same namespace carry the same terms: they are a group of *carriers*. An incoming pod
 # asks for the terms that mean it; the answer, found through an index and kept for every pod that is labelled alike,
 # is cut down to sets of carriers by topology key and weight, whose presence on the nodes is then simply counted.
-@dataclass(slots=True, frozen=True)
-class CarriedTerm:
+class CarriedTerm(Struct, frozen=True):
     """A term that every pod of a group carries."""
 
     term: AffinityTerm

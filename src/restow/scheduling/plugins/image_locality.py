@@ -7,9 +7,9 @@ is taken out of those that had the old ones. Source: Kubernetes 1.33 to 1.37.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
@@ -28,8 +28,7 @@ _MOST_PER_IMAGE = 1000 * _MIB
 _LARGEST = 1 << 50
 
 
-@dataclass(slots=True, frozen=True)
-class _Image:
+class _Image(Struct, frozen=True):
     """An image that some nodes have."""
 
     #: Its size, weighted by the share of nodes that have it, truncated to bytes.

@@ -8,10 +8,10 @@ that is there counts as a preference of a fixed weight. Source: Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_values import PlacementRules
@@ -70,8 +70,7 @@ def check(args: InterPodAffinityArgs) -> list[Issue]:
     return out_of_range(("hardPodAffinityWeight",), args.hard_pod_affinity_weight, 0, 100)
 
 
-@dataclass(slots=True, frozen=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """The pods that a term of an incoming pod means, and over which topology."""
 
     topology_key: str
@@ -83,8 +82,7 @@ class _Target:
         return (namespaces is None or namespace in namespaces) and selector.matches(labels)
 
 
-@dataclass(slots=True, frozen=True)
-class _Incoming:
+class _Incoming(Struct, frozen=True):
     """The terms of an incoming pod."""
 
     affinity: tuple[_Target, ...]

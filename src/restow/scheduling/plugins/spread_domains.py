@@ -7,11 +7,11 @@ matchNodeInclusionPolicies, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.node_matching import matches
@@ -24,8 +24,7 @@ from restow.scheduling.plugins.spread_terms import SpreadTerm
 from restow.scheduling.plugins.taint_toleration import tolerates_hard_taints
 
 
-@dataclass(slots=True, frozen=True)
-class CountedDomains:
+class CountedDomains(Struct, frozen=True):
     """The domains of one constraint for one kind of pod."""
 
     domains: Domains

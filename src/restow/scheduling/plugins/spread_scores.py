@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.caches import LruCache
@@ -44,8 +45,7 @@ _SETS = 64
 _Signature = tuple[tuple[int, int, bytes | None], ...]
 
 
-@dataclass(slots=True, frozen=True)
-class WindowedSpread:
+class WindowedSpread(Struct, frozen=True):
     """The scores of soft spread constraints; see ``scheduling.sampling.relative_scores``."""
 
     #: What each constraint counts at a node of each kind.
@@ -56,8 +56,8 @@ class WindowedSpread:
     #: Which nodes are scored; the others are the last kind, get nothing and do not count.
     scored: BoolArray
     #: The numbers of the raw scores of kinds that occur; different sizes may have the same.
-    _numbers: dict[bytes, int] = field(default_factory=dict)
-    _raw: list[Scores] = field(default_factory=list)
+    _numbers: dict[bytes, int] = msgspec.field(default_factory=dict)
+    _raw: list[Scores] = msgspec.field(default_factory=list)
 
     @staticmethod
     def of(constraints: Sequence[ScoredConstraint], scored: BoolArray) -> WindowedSpread | None:
@@ -122,8 +122,7 @@ class WindowedSpread:
 # A raw score is higher the more pods a node's domains have, and the highest raw score becomes the lowest score. Each
 # constraint weighs its pods by how many domains the scored nodes have, so that topologies with few domains count as much
 # as those with many. Source: PodTopologySpread, Kubernetes 1.36.
-@dataclass(slots=True, frozen=True)
-class ScoredConstraint:
+class ScoredConstraint(Struct, frozen=True):
     """What one constraint counts at each of some scored nodes."""
 
     max_skew: int
@@ -241,8 +240,7 @@ class SpreadScoreClasses:
         return RelativeKinds(self.of_node[nodes], bits, self.scores)
 
 
-@dataclass(slots=True, frozen=True)
-class RelativeKinds:
+class RelativeKinds(Struct, frozen=True):
     """See ``scheduling.sampling.relative_scores``."""
 
     kinds: IntArray

@@ -9,9 +9,10 @@ the Service or workload that selects it, or none if there is none. A constraint 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Final, Literal, Protocol
+
+from msgspec import Struct, structs
 
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.labels import EVERYTHING, Requirement, Selector, selector_from, selector_of_labels
@@ -33,8 +34,7 @@ _SYSTEM_DEFAULTS = (
 SELECTING_WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet")
 
 
-@dataclass(slots=True, frozen=True)
-class SpreadTerm:
+class SpreadTerm(Struct, frozen=True):
     """One constraint with its defaults filled in."""
 
     topology_key: str
@@ -49,8 +49,7 @@ class SpreadTerm:
     honors_taints: bool
 
 
-@dataclass(slots=True, frozen=True)
-class SpreadTerms:
+class SpreadTerms(Struct, frozen=True):
     """All constraints of a pod."""
 
     hard: tuple[SpreadTerm, ...] = ()
@@ -103,7 +102,7 @@ class SpreadCompiler:
         known = self._default.get(selector)
         if known is None:
             terms = default_terms(self._defaults, selector)
-            known = self._default[selector] = replace(terms, requires_all_keys=not self._system)
+            known = self._default[selector] = structs.replace(terms, requires_all_keys=not self._system)
         return known
 
 

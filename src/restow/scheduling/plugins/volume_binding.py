@@ -8,11 +8,11 @@ a volume keeps the pod waiting. Nothing of it depends on the pods of a node. Sin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
@@ -106,8 +106,7 @@ def check(args: VolumeBindingArgs) -> list[Issue]:
     return problems
 
 
-@dataclass(slots=True, frozen=True)
-class _Claims:
+class _Claims(Struct, frozen=True):
     """The claims of a pod."""
 
     bound: tuple[PersistentVolumeClaim, ...]

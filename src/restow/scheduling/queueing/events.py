@@ -9,8 +9,10 @@ isPodWorthRequeuing and runPreEnqueuePlugins, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
 
 from restow.cluster.pod_values import POD_GROUP_LABEL
 from restow.scheduling.framework.requeueing import (
@@ -112,16 +114,15 @@ def _node_actions(old: NodeFacts, new: NodeFacts) -> Iterator[Action]:
         yield Action.UPDATE_NODE_CONDITION
 
 
-@dataclass(slots=True, frozen=True)
-class ProfileRules:
+class ProfileRules(Struct, frozen=True):
     """The queueing rules of the plugins of one profile."""
 
     #: Of each plugin, by name.
-    interests: Mapping[str, tuple[Interest, ...]] = field(default_factory=dict)
+    interests: Mapping[str, tuple[Interest, ...]] = msgspec.field(default_factory=dict)
     #: What each plugin is set to, where it has arguments.
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
     #: Who may keep a pod from being tried, in order.
-    pre_enqueue: Mapping[str, PreEnqueue] = field(default_factory=dict)
+    pre_enqueue: Mapping[str, PreEnqueue] = msgspec.field(default_factory=dict)
 
     def interests_of(self, plugin: str) -> tuple[Interest, ...]:
         """What helps pods that a plugin rejected; anything, where the profile does not have the plugin."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import floor
 from typing import Any, Final
+
+from msgspec import Struct, structs
 
 from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts
 
@@ -42,8 +44,7 @@ class QueuePlace(StrEnum):
     IN_FLIGHT = "in flight"
 
 
-@dataclass(slots=True, frozen=True)
-class QueuedPod:
+class QueuedPod(Struct, frozen=True):
     """One pod with its attempts. Source: QueuedPodInfo, Kubernetes 1.36."""
 
     pod: PodFacts
@@ -83,7 +84,7 @@ class QueuedPod:
 
     def failed(self, rejected_by: frozenset[str], now: float) -> QueuedPod:
         """The pod after an attempt that ended with these rejections or, without any, in an error."""
-        return replace(
+        return structs.replace(
             self,
             since=now,
             rejections=self.rejections + bool(rejected_by),
@@ -94,8 +95,7 @@ class QueuedPod:
         )
 
 
-@dataclass(slots=True, frozen=True)
-class BackoffSettings:
+class BackoffSettings(Struct, frozen=True):
     """How long a pod waits after an attempt that failed; a ``podMaxBackoffSeconds`` of 0 is no wait at all.
 
     The wait begins with ``podInitialBackoffSeconds`` and doubles with every rejection, up to the maximum. Errors are

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from typing import Final
+
+import msgspec
+from msgspec import Struct, structs
 
 from restow.scheduling.framework.requeueing import (
     BACKOFF_COMPLETE,
@@ -52,11 +54,10 @@ _UPDATED: Final = ClusterEvent(Resource.UNSCHEDULABLE_POD, Action.UPDATE).label
 _TIMEOUT: Final = ClusterEvent(Resource.ANY, Action.ALL, special=UNSCHEDULABLE_TIMEOUT)
 
 
-@dataclass(slots=True, frozen=True)
-class QueueSettings:
+class QueueSettings(Struct, frozen=True):
     """How long pods wait."""
 
-    backoff: BackoffSettings = field(default_factory=BackoffSettings)
+    backoff: BackoffSettings = msgspec.field(default_factory=BackoffSettings)
     #: Seconds that a pod stays unschedulable at most.
     longest_unschedulable: float = 300
 
@@ -147,7 +148,7 @@ class SchedulingQueue:
         if queued is None:
             self._come(pod, _UPDATED, now)
             return
-        changed = self._pods[queued.key] = replace(queued, pod=pod)
+        changed = self._pods[queued.key] = structs.replace(queued, pod=pod)
         place = self.place(queued.key)
         if place in (QueuePlace.UNSCHEDULABLE, QueuePlace.GATED):
             self._unschedulable.put(changed)
@@ -192,7 +193,7 @@ class SchedulingQueue:
     def _begin(self, queued: QueuedPod) -> QueuedPod:
         """A pod is tried from now on."""
         self._take_out(queued.key)
-        tried = self._pods[queued.key] = replace(queued, attempts=queued.attempts + 1)
+        tried = self._pods[queued.key] = structs.replace(queued, attempts=queued.attempts + 1)
         self._in_flight.begin(queued.key)
         return tried
 
@@ -272,7 +273,7 @@ class SchedulingQueue:
         """A pod with the plugin that does not let it be tried, if any does."""
         gate = self.rules.gate(queued)
         rejected_by = queued.rejected_by | {gate} if gate else queued.rejected_by
-        checked = self._pods[queued.key] = replace(queued, gated_by=gate, rejected_by=rejected_by)
+        checked = self._pods[queued.key] = structs.replace(queued, gated_by=gate, rejected_by=rejected_by)
         return checked
 
     def _to_active(self, queued: QueuedPod, label: str, now: float) -> None:
@@ -281,7 +282,7 @@ class SchedulingQueue:
             return
         self._take_out(queued.key)
         if queued.first_active is None:
-            queued = self._pods[queued.key] = replace(queued, first_active=now)
+            queued = self._pods[queued.key] = structs.replace(queued, first_active=now)
         self._active.put(queued.key, queued.order)
         self.incoming[QueuePlace.ACTIVE, label] += 1
 
@@ -336,7 +337,7 @@ class SchedulingQueue:
     def _flush(self, now: float) -> None:
         waited = list(self._unschedulable.older_than(now - self._settings.longest_unschedulable))
         for queued in waited:
-            self._wake(replace(queued, was_flushed=True), UNSCHEDULABLE_TIMEOUT, now)
+            self._wake(structs.replace(queued, was_flushed=True), UNSCHEDULABLE_TIMEOUT, now)
         if waited:
             self._in_flight.note(_TIMEOUT)
 

@@ -9,10 +9,10 @@ nodes are many.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, ScorePlugin, Scores
@@ -23,8 +23,7 @@ from restow.scheduling.sampling.windows import WindowRuns
 _NARROW = 256
 
 
-@dataclass(slots=True, frozen=True)
-class WindowScores:
+class WindowScores(Struct, frozen=True):
     """What nodes get in windows: each window has a scale."""
 
     #: 0..100 by scale and kind, right for the kinds that windows of the scale have.
@@ -55,8 +54,7 @@ class RelativePlugin(ScorePlugin, Protocol):
         ...
 
 
-@dataclass(slots=True, frozen=True)
-class Peaked:
+class Peaked(Struct, frozen=True):
     """Raw scores that are normalised by the highest among them."""
 
     #: Of each kind, ascending.
@@ -76,8 +74,7 @@ class Peaked:
         return clipped(np.array([self.normalise(self.raw, int(self.raw[highest])) for (highest,) in scales]), of_window)
 
 
-@dataclass(slots=True, frozen=True)
-class Ranged:
+class Ranged(Struct, frozen=True):
     """Raw scores that are normalised by the lowest and the highest among them."""
 
     #: Of each kind, ascending.
@@ -124,8 +121,7 @@ def _differ(raw: Scores) -> bool:
     return bool(raw.size) and raw.min() != raw.max()
 
 
-@dataclass(slots=True, frozen=True)
-class AddedScores:
+class AddedScores(Struct, frozen=True):
     """What relative scores add to each entry in each window."""
 
     #: The kind of each entry in all respects.

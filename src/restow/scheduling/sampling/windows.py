@@ -7,12 +7,12 @@ size + 1 windows. None of them loops over windows. Narrow integers take less tim
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 
@@ -52,8 +52,7 @@ def bits(count: int) -> Integers:
     return _POWERS[:count].astype(next(dtype for width, dtype in _BITS_OF if count <= width))
 
 
-@dataclass(slots=True, frozen=True)
-class WindowRuns:
+class WindowRuns(Struct, frozen=True):
     """Windows one after the other that have a number in common."""
 
     numbers: IntArray

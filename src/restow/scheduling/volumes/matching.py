@@ -9,9 +9,9 @@ the first by name is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
@@ -43,8 +43,7 @@ _MOST = 1 << 50
 _NONE = "kubernetes.io/no-provisioner"
 
 
-@dataclass(slots=True, frozen=True)
-class VolumeMatch:
+class VolumeMatch(Struct, frozen=True):
     """What one claim would get: the volume with the number ``chosen[node]``, or NO_VOLUME."""
 
     claim: PersistentVolumeClaim
@@ -69,8 +68,7 @@ class VolumeMatch:
         return None if number == NO_VOLUME else next(name for name, each in self.numbers.items() if each == number)
 
 
-@dataclass(slots=True, frozen=True)
-class VolumeOffer:
+class VolumeOffer(Struct, frozen=True):
     """The volumes that exist, and what is known of them."""
 
     #: The volumes of the class of a claim.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -142,7 +142,7 @@ class DaemonSetController:
             for pod in there.new
         }
         kept = [pod for pod in pods if pod.metadata.uid not in surged]
-        seen = [replace(controlled(pod), node=index.get(node_for(pod), PENDING)) for pod in kept]
+        seen = [structs.replace(controlled(pod), node=index.get(node_for(pod), PENDING)) for pod in kept]
         return [pod for pod in seen if pod.node != PENDING]
 
     def _may_delete(self, found: DaemonSet, node: str) -> bool:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from restow.documents.shapes import Duration
 from restow.kube.decoding import path_first
@@ -163,7 +163,7 @@ def _converted(autoscaler: Other) -> AutoscalerSpec:
 
 def bounds_of(spec: AutoscalerSpec, window: int) -> Bounds:
     """How far and how fast it goes; ``window`` is for how long it waits before it scales down, unless it says so itself."""
-    down = replace(DOWN, window=window)
+    down = structs.replace(DOWN, window=window)
     if spec.behavior is None:
         return Bounds(spec.min_replicas, spec.max_replicas, UP, down)
     up, down = _rules(spec.behavior.scale_up, UP), _rules(spec.behavior.scale_down, down)

@@ -8,7 +8,7 @@ to pods is looked at a second later, all that happened in between at once. Sourc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec import structs
@@ -281,4 +281,4 @@ def _index(new: NewPod) -> int:
 
 
 def _seen(pod: Pod) -> ControlledPod:
-    return replace(controlled(pod), index=index_of(pod))
+    return structs.replace(controlled(pod), index=index_of(pod))

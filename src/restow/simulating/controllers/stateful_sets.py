@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Final
 
 from msgspec import structs
@@ -87,7 +86,7 @@ class StatefulSetController:
     def _seen(self, found: StatefulSet, pod: Pod) -> ControlledPod:
         """A pod that counts as ready once it is available."""
         wait = available_in(pod, found.spec.min_ready_seconds, self._clock.now)
-        return replace(controlled(pod), ready=wait == 0)
+        return structs.replace(controlled(pod), ready=wait == 0)
 
     @staticmethod
     def _is_settled(found: StatefulSet, seen: Sequence[ControlledPod]) -> bool:
