@@ -8,8 +8,10 @@ An overfull node has dozens of pods of a few kinds, and where the first of a kin
 predictions and refusals are remembered while nothing moves. Pods are alike if they leave the same node and a scheduler sees
 no difference between them. Resources, rules, tolerations and so on are compared by their identifiers. Namespace, labels,
 owners and images may differ, because only their effect counts: which selectors match the pod, and where the pods are that
-it is spread with (``Schedulers.signature``). Pods with volumes are never alike: each has its own claims. Whether the
-strategy accepts the nodes that could win is asked for each pod, since that depends on its usage and on the constraint.
+it is spread with (``Schedulers.signature``). So may the names of containers and the rest of how a pod was created: what
+counts is in what the next pod differs (``Replacements.signature``). Pods with volumes are never alike: each has its own
+claims. Whether the strategy accepts the nodes that could win is asked for each pod, since that depends on its usage and on
+the constraint.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class PlacementPrediction(NamedTuple):
 _Key = tuple[Hashable, ...]
 _Answer = PlacementPrediction | Reason
 #: Columns that may differ between all pods: the signature holds what follows from them.
-_OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images")
+_OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images", "origins")
 #: The other columns that decide where a replacement lands.
 _SEEN = tuple(column for column in columns_of(Aspect.LANDING) if column not in _OWN)
 #: Pods alike of one node come soon after one another; a prediction on 5,000 nodes takes 0.1 MB.
