@@ -214,14 +214,14 @@ class PodCounts:
 
     def staying_on(self, tracker: Tracker, nodes: IntArray) -> Counts:
         """How many pods of a tracker each of some nodes has that are not terminating, int[len(nodes)]."""
-        state = self._state
-        if self._read != len(state.changes):
-            self._catch_up()
-        if tracker.staying is None:
-            tracker.staying = self._staying(tracker)
-        found = np.zeros(len(state.running), dtype=np.int32)
-        found[list(tracker.staying)] = list(tracker.staying.values())
+        staying = self._by_node(tracker)
+        found = np.zeros(len(self._state.running), dtype=np.int32)
+        found[list(staying)] = list(staying.values())
         return found[nodes]
+
+    def where(self, tracker: Tracker) -> Hashable:
+        """The nodes that have pods of a tracker which are not terminating, and how many each has: equal for equal places."""
+        return frozenset(self._by_node(tracker).items())
 
     def counts(self, pod: int) -> bool:
         """Whether a pod belongs to any tracker, so that its place counts."""
@@ -277,6 +277,14 @@ class PodCounts:
         np.subtract.at(staying, found[state.terminating[placed]], 1)
         present[NO_DOMAIN] = staying[NO_DOMAIN] = 0
         return Count(domains.listed, present, staying)
+
+    def _by_node(self, tracker: Tracker) -> dict[int, int]:
+        """As ``Tracker.staying``, on the state as it is; read-only."""
+        if self._read != len(self._state.changes):
+            self._catch_up()
+        if tracker.staying is None:
+            tracker.staying = self._staying(tracker)
+        return tracker.staying
 
     def _staying(self, tracker: Tracker) -> dict[int, int]:
         state, members = self._state, tracker.members

@@ -169,14 +169,13 @@ class PodTopologySpread:
         if terms.hard or terms.hard_problem is not None or terms.soft_problem is not None:
             return int(pods.namespace[pod]), int(pods.labels[pod]), int(pods.owners[pod])
         labels = pods.tables.labels[pods.labels[pod]]
-        counted = {term.selector: self._where(pod, term) for term in terms.soft}
-        return tuple((term.selector.matches(labels), counted[term.selector]) for term in terms.soft)
+        return tuple((term.selector.matches(labels), self._where(pod, term)) for term in terms.soft)
 
-    def _where(self, pod: int, term: SpreadTerm) -> tuple[bytes, bytes]:
+    def _where(self, pod: int, term: SpreadTerm) -> Hashable:
         """The nodes that have pods which count, and how many each has."""
-        counts = self._count(pod, term, self._topologies.nodes)
-        nodes = counts.nonzero()[0]
-        return nodes.tobytes(), counts[nodes].tobytes()
+        if not term.selector.requirements:
+            return None
+        return self._context.counts.where(self._selected(pod, term.selector))
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer pods in the domains of a node are better; nodes that lack a topology key get nothing."""
