@@ -5,9 +5,9 @@ and scores only those. Its search begins where the last one ended, which is unkn
 the visiting order gives a *window* of feasible nodes, each window a best score, and a node could win if it has the best
 score of some window. How probable that is is counted in ``scheduling.sampling.shares``.
 
-Scores are normalised over their window (``scheduling.sampling.relative_scores``), so each node has a least and a most that
-it can get in any window. From those nearly always follows whether it wins. Where it does not, windows are looked at, those
-that normalise alike together.
+Scores are normalised over their window (``scheduling.sampling.relative_scores``). Where so many windows normalise differently
+that some stand for all, a node that wins has no share if it wins in others only. But each node has a least and a most that
+it can get in any window, from which nearly always follows whether it wins; where it does not, windows are looked at.
 
 The set is exact for one worker and nodes added in order of their names. Several workers may leave a few nodes of a
 window out for the next ones, and nodes that joined later are visited later in their zone than their name says.
@@ -186,16 +186,15 @@ class Sampling:
         kinds = [scores.kinds for _, _, scores in asked if scores is not None]
         fixed = windows.narrow(ranking.without([plugin for plugin, _, scores in asked if scores is not None])[visited])
         added = AddedScores.of(relative, kinds) if relative else None
-        count = len(visited) - size + 1
-        everywhere = len(self._nodes)
-        won = _by_node(visited[:count], _winners(fixed, added, size), np.logical_or, everywhere)
-        nodes = np.flatnonzero(won)
-
-        def estimate() -> Estimate:
-            probability, missed = shares(fixed, added, found.weights, size)
-            return _by_node(visited[:count], probability, np.add, everywhere)[nodes], missed
-
-        return LandingOdds(nodes, estimate)
+        count, everywhere = len(visited) - size + 1, len(self._nodes)
+        won, missed = shares(fixed, added, found.weights, size)
+        probability = _by_node(visited[:count], won, np.add, everywhere)
+        if added is None or not missed:
+            # What wins in any window has a share.
+            nodes = np.flatnonzero(probability)
+        else:
+            nodes = np.flatnonzero(_by_node(visited[:count], _winners(fixed, added, size), np.logical_or, everywhere))
+        return LandingOdds(nodes, lambda: (probability[nodes], missed))
 
     def _visited(self, feasible: BoolArray, size: int) -> _Visited:
         key = feasible.tobytes()
@@ -229,16 +228,12 @@ def _by_node(visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc, nodes
     return by_node
 
 
-def _winners(fixed: Scores, added: AddedScores | None, size: int) -> BoolArray:
-    """Which entries have the highest total in some window of which they are part.
+def _winners(fixed: Scores, added: AddedScores, size: int) -> BoolArray:
+    """Which entries have the highest total in some window of which they are part, where few windows stand for all.
 
     What an entry gets in any window lies between two bounds. Whether it wins nearly always follows from those.
     """
-    if added is None:
-        return _reaching(fixed, windows.highest(fixed, size), size)
     lower = fixed + added.least[added.kinds]
-    if len(added.table) == 1:
-        return _reaching(lower, windows.highest(lower, size), size)
     upper = fixed + added.most[added.kinds]
     least, most = windows.highest(lower, size), windows.highest(upper, size)
     won, contenders = _reaching(lower, most, size), _reaching(upper, least, size)
