@@ -5,14 +5,14 @@ are in each zone, or on each node? A *domain* is the nodes that share a value of
 pods, as groups of pods alike that are found once through an index. It is counted over a topology on first use, and
 follows the state's log of changes from then on; one look-up takes the counts of domains to nodes. A change costs as much
 as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts over many domains only
-the recently used are kept. A question about some nodes reads only the nodes that have any of the pods, which are few.
+the recently used are kept. A question about nodes reads only those that have any of the pods, where these are few.
 Every tracker looks at a new group once.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -35,6 +35,8 @@ Counts = npt.NDArray[np.int32]
 CAPACITY = 25_000_000
 #: Up to this number, domains are few.
 FEW_DOMAINS = 64
+#: Pods that are on one node in so many at most are few.
+SPARSE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,10 +216,14 @@ class PodCounts:
 
     def staying_on(self, tracker: Tracker, nodes: IntArray) -> Counts:
         """How many pods of a tracker each of some nodes has that are not terminating, int[len(nodes)]."""
+        return self._put_down(self._by_node(tracker))[nodes]
+
+    def staying_by_node(self, tracker: Tracker, nodes: Domains) -> Counts:
+        """As ``staying_on``, for all nodes, each a domain of ``nodes``; read-only, and it changes with the state."""
         staying = self._by_node(tracker)
-        found = np.zeros(len(self._state.running), dtype=np.int32)
-        found[list(staying)] = list(staying.values())
-        return found[nodes]
+        # To put few pods down takes less time than to count them again whenever the counts of others had to make room.
+        is_sparse = SPARSE * len(staying) < nodes.count
+        return self._put_down(staying) if is_sparse else self.count(tracker, nodes).staying[1:]
 
     def where(self, tracker: Tracker) -> Hashable:
         """The nodes that have pods of a tracker which are not terminating, and how many each has: equal for equal places."""
@@ -277,6 +283,12 @@ class PodCounts:
         np.subtract.at(staying, found[state.terminating[placed]], 1)
         present[NO_DOMAIN] = staying[NO_DOMAIN] = 0
         return Count(domains.listed, present, staying)
+
+    def _put_down(self, by_node: Mapping[int, int]) -> Counts:
+        """Numbers of pods by node, int32[node]."""
+        found = np.zeros(len(self._state.running), dtype=np.int32)
+        found[list(by_node)] = list(by_node.values())
+        return found
 
     def _by_node(self, tracker: Tracker) -> dict[int, int]:
         """As ``Tracker.staying``, on the state as it is; read-only."""

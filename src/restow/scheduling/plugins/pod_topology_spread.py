@@ -262,9 +262,15 @@ class PodTopologySpread:
     def _found(self, pod: int, term: SpreadTerm) -> ConstraintCounts:
         """What one constraint finds in a cluster whose nodes all have the topology key."""
         if term.topology_key == HOSTNAME:
-            return ConstraintCounts(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], None)
+            return ConstraintCounts(term.max_skew, self._on_nodes(pod, term), None)
         of_node = self._topologies.domains(term.topology_key).of_node
         return ConstraintCounts(term.max_skew, self._in_domains(pod, term), of_node)
+
+    def _on_nodes(self, pod: int, term: SpreadTerm) -> Counts:
+        """As ``_count``, of each node."""
+        if not term.selector.requirements:
+            return np.zeros(len(self._nodes), dtype=np.int32)
+        return self._context.counts.staying_by_node(self._selected(pod, term.selector), self._topologies.nodes)
 
     def _in_domains(self, pod: int, term: SpreadTerm) -> Counts:
         """How many pods each domain has of a topology whose key all nodes have."""
@@ -274,7 +280,7 @@ class PodTopologySpread:
         """What one constraint finds at each node."""
         labelled = self._domains.with_all((term.topology_key,))
         if term.topology_key == HOSTNAME:
-            return ScoredConstraint(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], labelled, None)
+            return ScoredConstraint(term.max_skew, self._on_nodes(pod, term), labelled, None)
         counted = self._domains.counted(pod, term, keys)
         topology = self._topologies.domains if keys else self._topologies.complete
         domain = topology(term.topology_key).of_node
