@@ -11,6 +11,7 @@ import pytest
 from builders import NOW, a_node, a_pod, a_replica_set, running
 from descheduling.harness import Object, a_cluster, a_policy
 from oracle.moving_cases import a_large_moving_case, a_moving_case
+from proving.changed_pods import a_changed_cluster
 from proving.proven import TOLD, read_policy
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.descheduling.cycle import Cycle
@@ -116,16 +117,14 @@ def asked_about(monkeypatch: pytest.MonkeyPatch, cluster: ClusterSnapshot, polic
 
 
 def crowded(images: Object | None = None) -> list[Object]:
-    """A full node with pods of ten ReplicaSets, and nowhere to go."""
+    """A full node with pods of ten ReplicaSets, whose containers have names of their own, and nowhere to go."""
     pods, owners = [], []
     for at in range(10):
         labels = {"app": f"app-{at}"}
         owners.append(a_replica_set(f"app-{at}", selector={"matchLabels": labels}))
-        pods.append(
-            a_pod(
-                f"p-{at}", node="full", cpu="350m", owner=("ReplicaSet", f"app-{at}"), labels=labels, images=[f"i-{at}"]
-            )
-        )
+        container = {"name": f"c-{at}", "image": f"i-{at}", "resources": {"requests": {"cpu": "350m"}}}
+        owner = ("ReplicaSet", f"app-{at}")
+        pods.append(a_pod(f"p-{at}", node="full", owner=owner, labels=labels, containers=[container]))
     nodes = [a_node("full", cpu="4", **(images or {})), a_node("small", cpu="300m"), a_node("tiny", cpu="200m")]
     return [*nodes, *pods, *owners, *TOLD]
 
@@ -151,12 +150,37 @@ def test_pods_of_which_a_node_has_the_image_are_asked_for_each(monkeypatch: pyte
     assert asked == 2
 
 
+def test_pods_whose_next_pods_differ_are_asked_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A template that asks for a label which no node has; the running pod is like the nine others."""
+    container = {"name": "c-3", "image": "i-3", "resources": {"requests": {"cpu": "350m"}}}
+    template = {"metadata": {"labels": {"app": "app-3"}}, "spec": {"containers": [container]}}
+    template["spec"]["nodeSelector"] = {"disk": "ssd"}
+    objects = crowded()
+    revised = next(each for each in objects if each["kind"] == "ReplicaSet" and each["metadata"]["name"] == "app-3")
+    revised["spec"]["template"] = template
+    cycle, asked = asked_about(monkeypatch, a_cluster(*objects), a_full_policy())
+    assert len({each.reason for each in cycle.record.refusals}) == 2
+    assert asked > 1
+
+
 @pytest.mark.parametrize("strategy", REFUSED)
 def test_a_plan_is_the_same_where_nothing_is_remembered(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Byte for byte, with all refusals and their reasons, on random clusters."""
     cases = [*(a_moving_case(strategy, seed) for seed in range(8)), a_large_moving_case(strategy, 1)]
     for case in cases:
         cluster, policy = a_cluster(*case.cluster), read_policy(case.policy)
+        with_memory = the_plan(cluster, policy)
+        with monkeypatch.context() as patch:
+            patch.setattr(RefusalMemory, "keep", RefusalMemory.forget)
+            assert the_plan(cluster, policy) == with_memory
+
+
+@pytest.mark.parametrize("seeds", [range(first, first + 20) for first in range(0, 80, 20)], ids=str)
+def test_so_it_is_where_pods_are_not_what_their_templates_say(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that differ only in how they were created are alike, but the next ones may not be."""
+    policy = read_policy(a_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 600}, restow={"certainty": "certain"}))
+    for seed in seeds:
+        cluster = a_cluster(*a_changed_cluster(seed))
         with_memory = the_plan(cluster, policy)
         with monkeypatch.context() as patch:
             patch.setattr(RefusalMemory, "keep", RefusalMemory.forget)

@@ -56,7 +56,9 @@ def test_terminating_pods_are_present_but_do_not_stay(state) -> None:
     assert (count.present.tolist(), count.staying.tolist()) == ([0, 3, 3], [0, 2, 3])
 
 
-def test_some_nodes_are_counted_alone_as_they_are_among_all(state) -> None:
+@pytest.mark.parametrize("sparse", [0, 1_000], ids=["put-down", "kept"])
+def test_some_nodes_are_counted_alone_as_they_are_among_all(state, monkeypatch, sparse) -> None:
+    monkeypatch.setattr(pod_counts, "SPARSE", sparse)
     counts, topologies = PodCounts(state), Topologies(state.cluster.nodes)
     tracker = track(counts, state, range(1, 6))
     changes = [partial(state.terminate, 2), partial(state.remove, 3), partial(state.place, 4, PENDING)]
@@ -66,8 +68,22 @@ def test_some_nodes_are_counted_alone_as_they_are_among_all(state) -> None:
         for nodes in ([0, 1, 2, 3], [1, 3], [2], []):
             asked = np.array(nodes, dtype=np.int64)
             assert counts.staying_on(tracker, asked).tolist() == of_all[asked].tolist()
+        assert counts.staying_by_node(tracker, topologies.nodes).tolist() == of_all.tolist()
         counts.validate()
     assert of_all.tolist() == [0, 2, 1, 2]
+
+
+def test_places_are_equal_where_nodes_have_as_many_pods(state) -> None:
+    counts = PodCounts(state)
+    some, others = track(counts, state, range(3)), track(counts, state, range(3, 6))
+    assert counts.where(some) != counts.where(others)
+    for pod, node in ((3, 0), (4, 1), (5, 2)):
+        state.place(pod, node)
+    assert counts.where(some) == counts.where(others)
+    state.terminate(0)
+    assert counts.where(some) != counts.where(others)
+    state.remove(3)
+    assert counts.where(some) == counts.where(others)
 
 
 def test_pods_of_a_group_that_is_new_are_counted_on_some_nodes(state) -> None:
