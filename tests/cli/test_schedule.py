@@ -108,6 +108,17 @@ def test_of_a_group_that_waits_it_says_how_far_it_is_and_whom_it_preempts(restow
     assert "It would preempt 2 pods on n" in shown("--pod", "default/gang-1")
 
 
+def test_nodes_outside_the_domain_of_a_group_are_not_checked(restow):
+    nodes = [a_node(f"n{at}", cpu="1", labels={"rack": "b" if at else "a"}) for at in range(3)]
+    pods = [a_pod(f"g-{at}", cpu="1", created=ago(9 - at), spec=in_group("g")) for at in range(2)]
+    group = a_pod_group("g", least=2, schedulingConstraints={"topology": [{"key": "rack"}]})
+    dump = msgspec.json.encode(a_list(*nodes, group, *pods))
+    page = restow("schedule", "-f", "-", "--scheduler-version", "1.37", "--pod", "default/g-1", stdin=dump).out
+    assert "default/g-1 goes to n2: the only node that fits" in page
+    assert "1 node does not fit" in page
+    assert "1 node not checked: outside the domain of its group" in page
+
+
 def test_that_victims_are_on_other_nodes_too_is_said(restow):
     """Since 1.37 pods of a group may have to go together."""
     nodes = [a_node(name, cpu="2") for name in ("n1", "n2")]

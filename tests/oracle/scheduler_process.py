@@ -128,6 +128,7 @@ class SchedulerProcess:
         place: Iterable[tuple[str, str]] | None = None,
         starts: Iterable[int] | None = None,
         groups: bool = False,
+        domains: bool = False,
         timeout: float = 60.0,
     ) -> Answer:
         """What becomes of ``pod``, or of every pending pod in queue order.
@@ -139,6 +140,7 @@ class SchedulerProcess:
         the configuration says. ``feasible`` then has the node that made it end too, ``scores`` and ``best`` do not.
         ``groups`` runs the scheduler's own loop, which decides about PodGroups, and tells what became of each pod: what was
         said of it first in the cycle, whether it got its node, and on the first pod of a cycle whom that preempted.
+        ``domains`` has it schedule groups that share a domain, too, which only the program of 1.37 does.
         Raises OracleError when no answer comes within ``timeout`` seconds; the process is over then.
         """
         request = {
@@ -151,7 +153,7 @@ class SchedulerProcess:
             "place": None if place is None else [{"pod": name, "node": node} for name, node in place],
             "starts": None if starts is None else list(starts),
             "groups": groups,
-        }
+        } | ({"domains": True} if domains else {})
         return msgspec.json.decode(self._process.exchange(request, timeout), type=Answer)
 
     def close(self) -> None:

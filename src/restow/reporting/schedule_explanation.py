@@ -167,10 +167,12 @@ def _rejection_lines(cluster: ClusterSnapshot, verdicts: Verdicts, aside: Aside,
         count = f"{len(nodes):>{digits},}{GAP}"
         yield from reason_lines(each.plugin, each.outcome.reasons, count, "" if about else names, width)
         yield from about
-    if not_asked:
-        yield from dim_lines(
-            f"{counted(not_asked, 'node')} not checked: the pod is nominated to a node that fits", width
-        )
+    elsewhere = len(verdicts.verdict) - verdicts.total
+    if not_asked > elsewhere:
+        told = counted(not_asked - elsewhere, "node")
+        yield from dim_lines(f"{told} not checked: the pod is nominated to a node that fits", width)
+    if elsewhere:
+        yield from dim_lines(f"{counted(elsewhere, 'node')} not checked: outside the domain of its group", width)
 
 
 def _device_lines(nodes: Nodes, rejected: Sequence[int], aside: Aside, width: int) -> Iterator[Text]:

@@ -32,9 +32,9 @@ func (s *informerSet) Scheduling() schedulinginformers.Interface {
 	return schedulinginformers.New(s, metav1.NamespaceAll, nil)
 }
 
-// chooseGroups lets the scheduler decide about groups, or not.
-func chooseGroups(wanted bool) error {
-	chosen := map[string]bool{}
+// chooseGroups lets the scheduler decide about groups, or not, and about those that have to share a domain.
+func chooseGroups(wanted, domains bool) error {
+	chosen := map[string]bool{"TopologyAwareWorkloadScheduling": domains}
 	for _, gate := range groupGates {
 		chosen[gate] = wanted
 	}
@@ -47,6 +47,7 @@ type groupWatch struct {
 	order      []string // pods, as they are first heard of
 	before     int      // how many of them were heard of in earlier cycles
 	outcomes   map[string]*outcome
+	tries      map[string][]outcome // of each pod in the cycle, one for each domain where it was tried
 	preempted  []string
 }
 
@@ -54,12 +55,13 @@ type groupWatch struct {
 func (s *scheduling) askLoop() ([]*outcome, error) {
 	watch := &groupWatch{scheduling: s, outcomes: map[string]*outcome{}}
 	watch.listen()
+	watch.orderDomains()
 	s.orderGroups()
 	for range 2 * len(s.SchedulingQueue.PodsInActiveQ()) {
 		if s.allHeardOf(watch) {
 			break
 		}
-		watch.before, watch.preempted = len(watch.order), []string{}
+		watch.before, watch.preempted, watch.tries = len(watch.order), []string{}, map[string][]outcome{}
 		s.ScheduleOne(s.ctx)
 		if len(watch.order) > watch.before {
 			watch.outcomes[watch.order[watch.before]].Victims = watch.preempted
@@ -113,6 +115,7 @@ func (w *groupWatch) listen() {
 			found.tellChoice(r)
 			result.SuggestedHost = found.Node
 		}
+		w.tries[keyOf(info.Pod)] = append(w.tries[keyOf(info.Pod)], *found)
 		w.hear(info.Pod, found).Node = found.Node
 		return result, err
 	}

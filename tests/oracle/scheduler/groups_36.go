@@ -21,6 +21,9 @@ var groupGates = []string{"GenericWorkload", "GangScheduling"}
 // restIsTriedAtOnce says whether the pods of a group that got no node with the others are in the next cycle.
 const restIsTriedAtOnce = false
 
+// orderDomains does nothing: groups that have to share a domain are not asked about.
+func (w *groupWatch) orderDomains() {}
+
 func (g *groupObjects) fill(informers *informerSet) {
 	deliver(informers, informers.Scheduling().V1alpha2().PodGroups().Informer(), g.groups)
 }

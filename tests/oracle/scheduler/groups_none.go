@@ -11,7 +11,7 @@ func (g *groupObjects) decode(string, []byte) error { return nil }
 
 func (g *groupObjects) fill(*informerSet) {}
 
-func chooseGroups(bool) error { return nil }
+func chooseGroups(bool, bool) error { return nil }
 
 func (s *scheduling) askLoop() ([]*outcome, error) {
 	return nil, errors.New("this minor schedules groups otherwise")

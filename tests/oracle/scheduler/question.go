@@ -11,6 +11,7 @@ type question struct {
 	Apply     bool        `json:"apply"`     // place or nominate each pod before the next is asked about
 	Place     []placement `json:"place"`     // ask about these pods only, in this order, and put each where it says
 	Groups    bool        `json:"groups"`    // let the scheduler decide about groups, in its own loop
+	Domains   bool        `json:"domains"`   // with groups that have to share a domain
 	Starts    []int       `json:"starts"`    // ask about the pod once for each start of the search, which may end early
 
 	objects []item
@@ -51,7 +52,7 @@ func (q *question) answer() *answer {
 }
 
 func (q *question) scheduling() (*scheduling, error) {
-	if err := chooseGroups(q.Groups); err != nil {
+	if err := chooseGroups(q.Groups, q.Domains); err != nil {
 		return nil, err
 	}
 	if q.ScoresFor == "" {

@@ -68,7 +68,7 @@ def test_a_plugin_that_would_fail_on_every_pod_is_refused(plugin, point, before)
         ("GangScheduling", "GangScheduling runs for the pods that need it, enabled or not"),
         (
             "PodGroupPodsCount",
-            "restow does not model PodGroupPodsCount: where a group goes that must share a domain is unknown",
+            "PodGroupPodsCount runs for the pods that need it, enabled or not",
         ),
     ],
 )

@@ -344,6 +344,16 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
         {"n-a": ("OK",), "n-b": ("OK",)},
         {"n-a": ("OK",), "n-b": ("U", f"{DRIVER} CSI driver is not installed on the node")},
     ),
+    minors.GROUPS_IN_DOMAINS: (
+        [
+            a_node("n", labels={"rack": "r"}),
+            a_pod_group("g", schedulingConstraints={"topology": [{"key": "rack"}]}),
+            a_pod(INCOMING, spec=in_group("g")),
+        ],
+        decided,
+        ([], "where it goes is unknown: its group has to share a domain, which restow models as of Kubernetes 1.37"),
+        (["n"], ""),
+    ),
     # A volume of 4 GiB that is there; then what is left of 10 GiB, and of 2 GiB.
     minors.STORAGE_SCORES: (
         [

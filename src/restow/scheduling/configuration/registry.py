@@ -48,10 +48,8 @@ ENTRY_POINTS: Final = "restow.scheduler_plugins"
 _POINTS: Final[tuple[Point, ...]] = ("preFilter", "filter", "postFilter", "preScore", "score", "reserve")
 
 # These judge no node here. restow does their work elsewhere: ``schedulingGates`` hold a pod back in the queue, before any
-# plugin is asked, and so does the order by priority. Binding is left to others; domains of groups and
-# declared features of nodes are not modelled.
-_TOPOLOGIES = "where a group goes that must share a domain is unknown"
-
+# plugin is asked, and so does the order by priority. Groups that have to share a domain get theirs in the loop
+# (``loop.group_domains``). Binding is left to others; declared features of nodes are not modelled.
 _SCHEDULING_GATES = SchedulerPlugin(
     "SchedulingGates",
     ("preEnqueue",),
@@ -79,11 +77,9 @@ _NODE_DECLARED_FEATURES = SchedulerPlugin(
     not_modelled="pods are scheduled as if every node had the kubelet features that they need",
 )
 _TOPOLOGY_PLACEMENT_GENERATOR = SchedulerPlugin(
-    "TopologyPlacementGenerator", ("placementGenerate",), not_modelled=_TOPOLOGIES, availability=Availability.GATED
+    "TopologyPlacementGenerator", ("placementGenerate",), availability=Availability.GATED
 )
-_POD_GROUP_PODS_COUNT = SchedulerPlugin(
-    "PodGroupPodsCount", ("placementScore",), not_modelled=_TOPOLOGIES, availability=Availability.GATED
-)
+_POD_GROUP_PODS_COUNT = SchedulerPlugin("PodGroupPodsCount", ("placementScore",), availability=Availability.GATED)
 
 _IN_TREE: Final[tuple[SchedulerPlugin, ...]] = (
     _SCHEDULING_GATES,

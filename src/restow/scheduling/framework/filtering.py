@@ -20,6 +20,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.pod_classes import Aspect, pod_classes
+from restow.cluster.pods import PENDING
 from restow.scheduling.framework.caches import LocalVerdicts, LruCache, PerNode, merged
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import (
@@ -174,12 +175,20 @@ class Filters:
         self.rejections: list[PluginRejection] = []
         self._known: dict[PluginRejection, int] = {}
 
-    def run(self, pod: int) -> Verdicts:
-        """Judge every node for a pod on the state as it is; only the nominated one where the pod fits there."""
+    def run(self, pod: int, among: BoolArray | None = None) -> Verdicts:
+        """Judge every node for a pod on the state as it is; only the nominated one where the pod fits there.
+
+        With ``among``, bool[node], as if there were no others to go to.
+        """
+        nominated = self._nominations.node(pod)
+        if among is None:
+            return self._run(pod, nominated)
+        return self._run(pod, nominated if nominated >= 0 and among[nominated] else PENDING).among(among)
+
+    def _run(self, pod: int, nominated: int) -> Verdicts:
         asked = self.prefilter(pod)
         if asked.failure is not None:
             return Verdicts(np.full(len(self._everywhere), self._id(asked.failure)), self.rejections, asked.failure)
-        nominated = self._nominations.node(pod)
         if nominated < 0:
             return self._run_everywhere(asked, asked.restricting)
         own = self.run_on(asked, nominated)

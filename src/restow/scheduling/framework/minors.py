@@ -149,6 +149,12 @@ GATED_NOMINATIONS: Final = Change(
     "SchedulingGates",
     "A node is kept for a pod that is nominated for it also while the pod has scheduling gates.",
 )
+GROUPS_IN_DOMAINS: Final = Change(
+    37,
+    "TopologyPlacementGenerator",
+    "A group that has to share a domain is tried in one after the other, and gets nodes in the best (feature gate "
+    "TopologyAwareWorkloadScheduling); before, where it goes is unknown.",
+)
 STORAGE_SCORES: Final = Change(
     37,
     "VolumeBinding",
@@ -183,6 +189,7 @@ CHANGES: Final = (
     NAMESPACE_SELECTOR_DROPPED,
     MISSING_DRIVERS,
     GATED_NOMINATIONS,
+    GROUPS_IN_DOMAINS,
     STORAGE_SCORES,
 )
 

@@ -19,7 +19,7 @@ from restow.cluster.pod_values import GroupMarks, scheduling_group, workload_ref
 from restow.cluster.pods import PENDING, Pods
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodGroup
-from restow.scheduling.framework.minors import GROUPS, GROUPS_PREEMPT, holds
+from restow.scheduling.framework.minors import GROUPS, GROUPS_IN_DOMAINS, GROUPS_PREEMPT, holds
 
 #: Namespace and name of a PodGroup.
 GroupKey = tuple[str, str]
@@ -75,6 +75,8 @@ class SchedulingGroups:
         self._pods = state.cluster.pods
         named = scheduling_group if holds(GROUPS, state.cluster) else _any_group
         self._naming = NamingPods(self._pods, "group_marks", named)
+        #: Whether some PodGroup has to share a domain, and the version of PodGroups of which that holds.
+        self._some_share, self._read = False, -1
 
     def of(self, pod: int) -> GroupKey | None:
         """The group that a pod names; None where it names none."""
@@ -137,14 +139,28 @@ class SchedulingGroups:
     def unknown(self, key: GroupKey) -> str:
         """Why it is not known where the pods of a group go, a clause for people; empty where it is."""
         found = self.pod_group(key) or PodGroup()
-        constraints = found.spec.scheduling_constraints
         if not holds(GROUPS, self._state.cluster):
             return "restow schedules groups as kube-scheduler 1.36 and later do"
-        if constraints is not None and constraints.topology:
-            return "its group has to share a domain, which restow does not model"
+        if topology_of(found) and not holds(GROUPS_IN_DOMAINS, self._state.cluster):
+            return "its group has to share a domain, which restow models as of Kubernetes 1.37"
         if found.spec.parent_composite_pod_group_name:
             return "its group is part of a group of groups, which restow does not model"
         return ""
+
+    def some_share_a_domain(self) -> bool:
+        """Whether some group has to: that shows that the scheduler decides about domains, of all groups."""
+        version = self._state.version("PodGroup")
+        if self._read != version:
+            groups = self._state.cluster.kind("PodGroup").values()
+            self._some_share, self._read = any(map(topology_of, groups)), version
+        return self._some_share
+
+    def unknown_alone(self, key: GroupKey) -> str:
+        """The same of a pod that is decided without its group."""
+        shares = topology_of(self.pod_group(key) or PodGroup())
+        return self.unknown(key) or (
+            "its group has to share a domain, which restow does not model for single pods" if shares else ""
+        )
 
     def held_back(self, pods: Iterable[int]) -> dict[int, str]:
         """Those of some pods that may not be tried yet because of their group, and why."""
@@ -164,3 +180,9 @@ def least_of(group: PodGroup) -> int:
     """How many pods of a group must have nodes before any is bound: ``minCount`` of a gang, otherwise one."""
     gang = group.spec.scheduling_policy.gang
     return 1 if gang is None else gang.min_count
+
+
+def topology_of(group: PodGroup) -> str:
+    """The label whose value the nodes of all pods of a group share; empty where they need not."""
+    constraints = group.spec.scheduling_constraints
+    return constraints.topology[0].key if constraints is not None and constraints.topology else ""

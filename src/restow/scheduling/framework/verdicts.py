@@ -42,8 +42,10 @@ class Verdicts:
         *,
         allowed: BoolArray | None = None,
         passes: BoolArray | None = None,
+        total: int | None = None,
     ) -> None:
         self._verdict = verdict
+        self._total = total
         self.rejections = rejections
         #: What a plugin said before it looked at any node; every node counts as rejected by it.
         self.prefilter = prefilter
@@ -56,6 +58,22 @@ class Verdicts:
     def verdict(self) -> Categories:
         """The category of every node."""
         return self._verdict if isinstance(self._verdict, np.ndarray) else self._verdict()
+
+    @property
+    def total(self) -> int:
+        """How many nodes there are to look at."""
+        return len(self.verdict) if self._total is None else self._total
+
+    def among(self, nodes: BoolArray) -> Verdicts:
+        """The same for a pod that may only go to some nodes, bool[node]; the others were not asked about."""
+        return Verdicts(
+            lambda: np.where(nodes, self.verdict, NOT_ASKED),
+            self.rejections,
+            self.prefilter,
+            allowed=nodes if self.allowed is None else self.allowed & nodes,
+            passes=self.passes & nodes,
+            total=int(np.count_nonzero(nodes)),
+        )
 
     @cached_property
     def passes(self) -> BoolArray:
@@ -87,7 +105,7 @@ def rejecting_plugins(verdicts: Verdicts) -> frozenset[str]:
 # "10" comes before "2". Source: FitError, Kubernetes 1.36.
 def fit_error(verdicts: Verdicts) -> str:
     """The text about the filters; what preemption has to say is appended by the caller."""
-    total = len(verdicts.verdict)
+    total = verdicts.total
     if verdicts.prefilter is not None:
         return f"0/{total} nodes are available: {'; '.join(verdicts.prefilter.outcome.reasons)}."
     return f"0/{total} nodes are available:{histogram(reason_counts(verdicts))}"
@@ -96,7 +114,7 @@ def fit_error(verdicts: Verdicts) -> str:
 def reason_counts(verdicts: Verdicts, nodes: IntArray | None = None) -> Mapping[str, int]:
     """How many nodes, of all or of some, gave each reason."""
     given = verdicts.verdict if nodes is None else verdicts.verdict[nodes]
-    return count_reasons(given[given != PASSES], verdicts.rejections)
+    return count_reasons(given[given >= 0], verdicts.rejections)
 
 
 def count_reasons(categories: Categories, rejections: Sequence[PluginRejection]) -> Counter[str]:

@@ -7,7 +7,7 @@ something that is not known (``UnknownError``) the answer says so, and names no 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -32,6 +32,7 @@ from restow.scheduling.framework.post_filtering import Handle, Preemption, run_p
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_pods
+from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.sampling.landing_odds import LandingOdds, Sampling
 from restow.scheduling.volumes.storage import Reservation
 
@@ -189,9 +190,9 @@ class Scheduler:
             timer("Score", status="Error")
             return PodAttempt(_NO_NODES, following, SchedulingDecision(pod, asked, None, error=str(error)))
 
-    def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
-        """Filter and score every node for a pod, and preempt none."""
-        asked = self._filtered(pod, timer)
+    def find_node(self, pod: int, timer: PhaseTimer = untimed, *, among: BoolArray | None = None) -> SchedulingDecision:
+        """Filter and score every node for a pod, or some, bool[node], and preempt none."""
+        asked = self._filtered(pod, timer, among)
         return asked if isinstance(asked, SchedulingDecision) else self._ranked(pod, asked, timer)
 
     def _with_preemption(self, decision: SchedulingDecision, timer: PhaseTimer) -> SchedulingDecision:
@@ -201,10 +202,10 @@ class Scheduler:
         timer("PostFilter", status=_status(preemption))
         return replace(decision, preemption=preemption)
 
-    def _filtered(self, pod: int, timer: PhaseTimer) -> Verdicts | SchedulingDecision:
+    def _filtered(self, pod: int, timer: PhaseTimer, among: BoolArray | None = None) -> Verdicts | SchedulingDecision:
         """The verdicts on every node for a pod; where none is feasible, the decision."""
         try:
-            verdicts = self._filters.run(pod)
+            verdicts = self._filters.run(pod, among)
         except CycleError as error:
             timer("Filter", status="Error")
             unasked = self._filters.unasked()
@@ -303,6 +304,14 @@ class Scheduler:
             return best_of(pod, nodes, self._scores)
         except CycleError:
             return nodes
+
+    def fullness(self, pods: Sequence[int], nodes: IntArray) -> int:
+        """How full some nodes would be with these pods, as NodeResourcesFit scores that together with its weight."""
+        fullness = 0
+        for each in self._scores:
+            if isinstance(each.plugin, NodeResourcesFit):
+                fullness += each.weight * each.plugin.fullness(pods, nodes)
+        return fullness
 
     def odds(self, decision: SchedulingDecision) -> LandingOdds:
         """Every node that could win, and how probable each is; to be asked before the state changes.

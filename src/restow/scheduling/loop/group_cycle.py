@@ -6,7 +6,8 @@ of any other group. Pods that found no node wait alone. If the group fails, so d
 
 Up to 1.36 a pod that fits nowhere may preempt others. It is assumed on that node, beside its victims, and the group waits
 until they are gone. Since 1.37 the cycle ends as soon as ``minCount`` is out of reach, and no pod preempts for itself: the
-group does (``group_preemption``). A group whose pods differ too much gets no nodes (``group_rules``).
+group does (``group_preemption``). Pods that have to share a domain are tried in each (``group_domains``). A group whose
+pods differ too much gets no nodes (``group_rules``).
 Source: podGroupSchedulingDefaultAlgorithm and submitPodGroupAlgorithmResult, Kubernetes 1.36 and 1.37.
 """
 
@@ -14,28 +15,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
+from restow.cluster.interning import BoolArray
 from restow.cluster.pods import PENDING
 from restow.kube.objects import PodGroup
 from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
-from restow.scheduling.framework.scheduling_groups import GroupKey, least_of
+from restow.scheduling.framework.scheduling_groups import GroupKey, least_of, topology_of
 from restow.scheduling.loop.coscheduling import decide_coscheduled
 from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
+from restow.scheduling.loop.group_domains import in_best_domain
 from restow.scheduling.loop.group_preemption import Placements, preempt
 from restow.scheduling.loop.group_rules import mismatch
-from restow.scheduling.loop.group_trial import Choose, GroupDecision, GroupTrial, held_back, unanswered, words_about
+from restow.scheduling.loop.group_trial import (
+    FAILED,
+    Choose,
+    GroupDecision,
+    GroupTrial,
+    held_back,
+    unanswered,
+    words_about,
+)
 from restow.scheduling.loop.schedulers import Schedulers
 
-#: What every pod is told whose group gets no nodes, before the reason.
-_FAILED: Final = "pod group is unschedulable"
 _TOO_FEW: Final = (
-    f"{_FAILED}, waiting for minCount pods from a gang to be scheduled, "
+    f"{FAILED}, waiting for minCount pods from a gang to be scheduled, "
     "one or more plugins asked to wait and no plugin rejected pod"
 )
-_PREEMPTING: Final = f"{_FAILED}, pod group is waiting for preemption to complete"
+_PREEMPTING: Final = f"{FAILED}, pod group is waiting for preemption to complete"
 
 
 def decide_group(
@@ -82,7 +92,7 @@ class _Cycle:
             given_up = [
                 held_back(each, GroupWait(_TOO_FEW, words)) if node != PENDING else each for each, node in trial.pairs
             ]
-            return self._failed(given_up, trial.nodes, _FAILED)
+            return self._failed(given_up, trial.nodes, FAILED)
         if all(each.ranking is not None for each, node in trial.pairs if node != PENDING):
             return GroupDecision(trial.decisions, trial.nodes, True)
         words = f"{_title(self.group)} gets its nodes once the pods are gone that its pods preempt"
@@ -95,14 +105,16 @@ class _Cycle:
     def as_one(self, pods: Sequence[int]) -> GroupDecision:
         """Since 1.37."""
         with self.schedulers.taken_back():
-            trial = self._until_out_of_reach(pods)
+            trial = self._tried(pods)
         if trial.broken:
             return self._broken(pods, trial)
+        if trial.error:
+            return self.broken_off(pods, {}, trial.error)
         if trial.is_enough:
             return GroupDecision(trial.decisions, trial.nodes, True)
-        found = preempt(self.schedulers, self.pod_group.spec.priority, pods, lambda: self._placements(pods))
+        found = preempt(self.schedulers, self.pod_group, pods, lambda: self._placements(pods))
         told = ", ".join(filter(None, (trial.told, found.message)))
-        given_up = told if found.helps else f"{_FAILED}, {told}"
+        given_up = told if found.helps else f"{FAILED}, {told}"
         messages = [given_up if node != PENDING else "" for node in trial.nodes]
         messages += [trial.told] * (len(pods) - len(trial.nodes))
         nodes = [*trial.nodes, *[PENDING] * (len(pods) - len(trial.nodes))]
@@ -116,26 +128,35 @@ class _Cycle:
         return self._failed(list(map(held_back, decisions, waits)), nodes, told)
 
     def _placements(self, pods: Sequence[int]) -> tuple[Placements, str]:
-        """Where the pods go now, and stay; or why the group gets no nodes."""
-        trial = self._until_out_of_reach(pods)
+        """Where the pods go now; or why the group gets no nodes."""
+        trial = self._tried(pods)
         if trial.broken:
             return [], trial.broken.message
-        return (trial.placements, "") if trial.is_enough else ([], trial.told)
+        return (trial.placements, "") if trial.is_enough else ([], trial.error or trial.told)
 
-    def _until_out_of_reach(self, pods: Sequence[int]) -> GroupTrial:
-        """Try the pods for as long as there can still be enough; they stay where they are assumed."""
+    def _tried(self, pods: Sequence[int]) -> GroupTrial:
+        """Try the pods on all nodes, or where they have to share a domain, on those of the best one."""
+        if self.schedulers.groups.some_share_a_domain():
+            topology, attempt = topology_of(self.pod_group), partial(self._until_out_of_reach, pods)
+            trial = in_best_domain(self.schedulers, self.group, topology, attempt)
+        else:
+            trial = self._until_out_of_reach(pods, None)
+        trial.told = trial.told or ("" if trial.placements else FAILED)
+        return trial
+
+    def _until_out_of_reach(self, pods: Sequence[int], among: BoolArray | None) -> GroupTrial:
+        """Try the pods, on some nodes or all, for as long as there can still be enough; they stay where they are assumed."""
         trial = GroupTrial(self._have_nodes())
         if self._is_out_of_reach(trial, len(pods)):
-            trial.told = f"{_FAILED}, {self._lacking(trial, len(pods))}"
+            trial.told = f"{FAILED}, {self._lacking(trial, len(pods))}"
             return trial
         for left, pod in zip(range(len(pods) - 1, -1, -1), pods, strict=True):
-            trial.take(self.schedulers, self.schedulers.find_node(pod, self.timer), self.choose)
+            trial.take(self.schedulers, self.schedulers.find_node(pod, self.timer, among=among), self.choose)
             if trial.broken:
                 return trial
             if self._is_out_of_reach(trial, left):
                 trial.told = self._lacking(trial, left)
                 return trial
-        trial.told = "" if trial.placements else _FAILED
         return trial
 
     def _have_nodes(self) -> int:

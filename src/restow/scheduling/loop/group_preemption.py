@@ -14,7 +14,9 @@ from typing import Final
 
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import PENDING
+from restow.kube.objects import PodGroup
 from restow.scheduling.framework.filtering import PreFilterResult
+from restow.scheduling.framework.scheduling_groups import topology_of
 from restow.scheduling.loop.group_victims import Unit, as_reprieved, lower_units, priority_of
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
@@ -28,7 +30,7 @@ Placements = list[tuple[int, int]]
 _Asked = tuple[PreFilterResult, int]
 
 _PREFIX: Final = "pod group preemption: "
-#: What DynamicResources says of a group, whatever claims its pods have.
+#: What DynamicResources says of a group that need not share a domain, whatever claims its pods have.
 _CLAIMS: Final = "deallocation and deletion of ResourceClaims completed"
 
 
@@ -47,14 +49,15 @@ class GroupPreemption:
 
 
 def preempt(
-    schedulers: Schedulers, priority: int, pods: Sequence[int], place: Callable[[], tuple[Placements, str]]
+    schedulers: Schedulers, group: PodGroup, pods: Sequence[int], place: Callable[[], tuple[Placements, str]]
 ) -> GroupPreemption:
-    """What a group of this priority can preempt for its pods, one at least; the state is the same afterwards.
+    """What a group can preempt for its pods, one at least; the state is the same afterwards.
 
-    ``place`` assumes the pods where they go on the state as it is and says where, or says why the group gets no nodes.
+    ``place`` says where the pods go on the state as it is, on which it may leave them, or why the group gets no nodes.
     """
     state, asked_last = schedulers.context.state, schedulers.scheduler_of(pods[0]).asked_last
-    before = _CLAIMS if DYNAMIC_RESOURCES in asked_last else ""
+    priority = group.spec.priority
+    before = _CLAIMS if DYNAMIC_RESOURCES in asked_last and not topology_of(group) else ""
     if PREEMPTION not in asked_last:
         return GroupPreemption(before)
     if state.cluster.pods.carries(pods[0], Flag.NEVER_PREEMPTS):

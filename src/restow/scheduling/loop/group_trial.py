@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from restow.cluster.pods import PENDING
 from restow.scheduling.loop.decision import GroupWait, SchedulingDecision
 from restow.scheduling.loop.group_preemption import Placements
 from restow.scheduling.loop.schedulers import Schedulers
 
+#: What every pod is told whose group gets no nodes, before the reason.
+FAILED: Final = "pod group is unschedulable"
 #: Chooses the node of a decision for some node.
 Choose = Callable[[SchedulingDecision], int]
 
@@ -52,6 +55,8 @@ class GroupTrial:
     nodes: list[int] = field(default_factory=list)
     #: Since 1.37: what the group is told that gets no nodes.
     told: str = ""
+    #: What is wrong with the group as a whole; no pod was tried then, or none gets a node.
+    error: str = ""
 
     @property
     def placements(self) -> Placements:
@@ -66,7 +71,7 @@ class GroupTrial:
     @property
     def is_enough(self) -> bool:
         """Since 1.37: whether the pods with nodes get them."""
-        return bool(self.placements) and not self.told
+        return bool(self.placements) and not self.told and not self.error
 
     @property
     def pairs(self) -> Iterator[tuple[SchedulingDecision, int]]:

@@ -90,9 +90,9 @@ class Schedulers:
         """As ``decide``, with the nodes that the scheduler's search finds which begins at ``start``."""
         return self.scheduler_of(pod).attempt(pod, start, timer)
 
-    def find_node(self, pod: int, timer: PhaseTimer = untimed) -> SchedulingDecision:
-        """As ``decide``, but no pod is preempted."""
-        return self.scheduler_of(pod).find_node(pod, timer)
+    def find_node(self, pod: int, timer: PhaseTimer = untimed, *, among: BoolArray | None = None) -> SchedulingDecision:
+        """As ``decide``, but no pod is preempted; with ``among``, bool[node], only these nodes are looked at."""
+        return self.scheduler_of(pod).find_node(pod, timer, among=among)
 
     def unasked(self, pod: int) -> SchedulingDecision:
         """No answer about a pod: no node was asked about."""
@@ -112,9 +112,9 @@ class Schedulers:
         self.nominations.restore(nominated)
 
     def unknown(self, pod: int) -> str:
-        """Why it is not known where a pod goes, a clause for people; empty where it is."""
+        """Why it is not known where a pod that is decided alone goes, a clause for people; empty where it is."""
         group = self.groups.of(pod)
-        return (self.groups.unknown(group) if group is not None else "") or self.scheduler_of(pod).unknown(pod)
+        return (self.groups.unknown_alone(group) if group is not None else "") or self.scheduler_of(pod).unknown(pod)
 
     def knows(self, pod: int) -> bool:
         """Whether one of the schedulers is the one that a pod names."""

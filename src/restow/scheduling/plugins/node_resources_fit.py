@@ -20,7 +20,6 @@ from msgspec import structs
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS, NodePart
-from restow.cluster.pod_values import ContainerResources
 from restow.documents.findings import Issue
 from restow.scheduling.devices.extended_resources import is_on_nodes, serving_classes
 from restow.scheduling.framework.caches import PerNode
@@ -188,6 +187,21 @@ class NodeResourcesFit:
         scores: Scores = self._scores.of(int(self._state.cluster.pods.resources[pod]))
         return scores
 
+    def fullness(self, pods: Sequence[int], nodes: IntArray) -> int:
+        """How full some nodes would be together with these pods, 0 to 100, whatever the strategy for one node is.
+
+        Source: ScorePlacement, Kubernetes 1.37.
+        """
+        tables, amounts = self._state.cluster.pods.tables, Counter[str]()
+        for pod in pods:
+            amounts.update(tables.resources[self.key(pod)].scored)
+        scored = self._prepare(amounts)
+        if len(scored.rows) == 0:
+            return 0
+        capacity = self._nodes.allocatable[scored.rows, nodes]
+        used = np.where(capacity > 0, self._used(scored, nodes), 0).sum(axis=1, keepdims=True)
+        return int(most_allocated(used + scored.amounts, capacity.sum(axis=1, keepdims=True), scored.weights)[0])
+
     def room(self, pod: int, node: int, running: int, requested: IntArray) -> ResourceRoom:
         """What a node with ``count`` pods has left of the resources that the pod requests."""
         rows: list[int] = self._wanted(pod).rows.ravel().tolist()
@@ -219,23 +233,26 @@ class NodeResourcesFit:
         scored = self._scored(resources)
         if len(scored.rows) == 0:
             return np.zeros(len(nodes), dtype=np.int16)
-        used = self._usage.requested()[scored.nonzero, nodes]
-        if len(scored.plain):
-            used = np.concatenate((used, self._state.requested[scored.plain, nodes]))
-        capacity = self._nodes.allocatable[scored.rows, nodes]
+        capacity, used = self._nodes.allocatable[scored.rows, nodes], self._used(scored, nodes)
         return self._strategy(capped_sum(used, scored.amounts), capacity, scored.weights).astype(np.int16)
+
+    def _used(self, scored: _Scored, nodes: IntArray) -> Amounts:
+        used: Amounts = self._usage.requested()[scored.nonzero, nodes]
+        return np.concatenate((used, self._state.requested[scored.plain, nodes])) if len(scored.plain) else used
 
     def _scored(self, resources: int) -> _Scored:
         known = self._scoring.get(resources)
         if known is None:
-            known = self._scoring[resources] = self._prepare(self._state.cluster.pods.tables.resources[resources])
+            known = self._scoring[resources] = self._prepare(
+                self._state.cluster.pods.tables.resources[resources].scored
+            )
         return known
 
-    def _prepare(self, container: ContainerResources) -> _Scored:
+    def _prepare(self, amounts: Mapping[str, int]) -> _Scored:
         counted = [
-            (row, container.scored.get(name, 0), weight)
+            (row, amounts.get(name, 0), weight)
             for name, weight in self._weights.items()
-            if (row := self._nodes.resource(name)) is not None and (name in BASIC or container.scored.get(name, 0))
+            if (row := self._nodes.resource(name)) is not None and (name in BASIC or amounts.get(name, 0))
         ]
         nonzero = [each for each in counted if each[0] in (CPU, MEMORY)]
         plain = [each for each in counted if each[0] not in (CPU, MEMORY)]
