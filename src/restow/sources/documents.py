@@ -168,15 +168,7 @@ def _load_file(name: str, sink: Sink, report: LoadReport, sizes: Sizes) -> None:
 
 
 def _take(document: InputDocument, sink: Sink, report: LoadReport) -> None:
-    by_kind: dict[str, list[Data | Raw]] = {}
-    for kind, version, item in _items(document.data, document.origin, "", ""):
-        known = _qualified(kind, version, document.origin)
-        if known in KINDS:
-            of_kind = by_kind.setdefault(known, [])
-            if item is not None:
-                of_kind.append(_current(kind, version, item, report))
-        else:
-            report.unknown_kinds[known] += 1
+    by_kind = _by_kind(document, report)
     with pods_apart(by_kind.get(_POD, ()), sink, partial(_pages, _POD, origin=document.origin)) as (pods, others):
         for kind, items in by_kind.items():
             # An empty list of a kind still says that there are none.
@@ -184,6 +176,27 @@ def _take(document: InputDocument, sink: Sink, report: LoadReport) -> None:
             _add(sink, kind, pods if kind == _POD else items, document.origin)
         document.release()
         _add(sink, _POD, others(), document.origin)
+
+
+def _by_kind(document: InputDocument, report: LoadReport) -> dict[str, list[Data | Raw]]:
+    """The undecoded objects of each known kind that a document holds, or holds an empty list of."""
+    by_kind: dict[str, list[Data | Raw]] = {}
+    # What was found to be read as it is, by kind and version; nearly all objects are.
+    plain: dict[tuple[str, str], list[Data | Raw]] = {}
+    for kind, version, item in _items(document.data, document.origin, "", ""):
+        if item is not None and (of_kind := plain.get((kind, version))) is not None:
+            of_kind.append(item)
+            continue
+        known = _qualified(kind, version, document.origin)
+        if known not in KINDS:
+            report.unknown_kinds[known] += 1
+            continue
+        of_kind = by_kind.setdefault(known, [])
+        if item is not None:
+            of_kind.append(_current(kind, version, item, report))
+        if (version, kind) not in CONVERSIONS:
+            plain[kind, version] = of_kind
+    return by_kind
 
 
 def _add(sink: Sink, kind: str, items: Sequence[Data | Raw], origin: str) -> None:

@@ -23,7 +23,7 @@ from restow.kube.objects import Condition
 #: Fewer pods than this are read as fast as a copy begins and ends.
 _MANY = 20_000
 #: The share of the copy. This process reads everything else and takes the copy's rows.
-_SHARE = 0.6
+_SHARE = 0.52
 
 Page = Sequence[Any]
 
