@@ -93,7 +93,7 @@ GANGS = [
         pytest.param(
             a_pod_group("gang", schedulingConstraints={"topology": [{"key": ZONE}]}),
             "Unknown",
-            "its group has to share a domain, which restow does not model",
+            "its group has to share a domain, which restow models as of Kubernetes 1.37",
             id="of one domain",
         ),
     ],
