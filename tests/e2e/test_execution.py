@@ -7,11 +7,11 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
@@ -98,7 +98,7 @@ def test_side_by_side_is_faster_and_no_budget_is_violated(stage: ControlPlane) -
     async def run() -> tuple[tuple[Task, ...], list[Outcome], float, float]:
         async with connected(stage.kubeconfig) as (live, execution):
             tasks = planned(live, strategy_policy("RemoveDuplicates"), prove=False)
-            few = tuple(replace(each, workload="one") for each in tasks if each.workload == tasks[0].workload)
+            few = tuple(structs.replace(each, workload="one") for each in tasks if each.workload == tasks[0].workload)
             started = time.monotonic()
             told = await outcomes(execution, few)
             alone = (time.monotonic() - started) / len(few)
