@@ -1,8 +1,9 @@
 """What a whole group would preempt: the pods of lower priority, in all of the cluster, that have to go for it.
 
 All such pods leave. If the group finds its nodes then, they are reprieved one by one, or with those that they have to go
-with: first those that a budget protects, then the others, each time the more important first (``group_victims``). One is
-spared if every pod of the group still passes on its node. Source: PodGroupEvaluator, Kubernetes 1.37.
+with: first those that a budget protects, then the others, each time the more important first (``victim_units``). One is
+spared if every pod of the group still passes on its node.
+Source: PodGroupEvaluator, newDomainForWorkloadPreemption and FilterVictimsWithPDBViolation, Kubernetes 1.37.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import PENDING
 from restow.kube.objects import PodGroup
 from restow.scheduling.framework.filtering import PreFilterResult
 from restow.scheduling.framework.scheduling_groups import topology_of
-from restow.scheduling.loop.group_victims import Unit, as_reprieved, lower_units, priority_of
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.plugins.dynamic_resources import NAME as DYNAMIC_RESOURCES
-from restow.scheduling.preemption.victims import leaves_for_others
+from restow.scheduling.preemption.victim_units import Unit, VictimUnits, one_each, separated
+from restow.scheduling.preemption.victims import VictimBudgets, leaves_for_others
 
 #: Pods, and the node where each is assumed.
 Placements = list[tuple[int, int]]
@@ -65,7 +68,7 @@ def preempt(
     nominated = {pod: schedulers.nominations.node(pod) for pod in pods}
     if any(_is_being_cleared(schedulers, node, priority) for node in {*nominated.values()} - {PENDING}):
         return GroupPreemption(f"{_PREFIX}ongoing preemption on nominated nodes", True, nominated)
-    lower = lower_units(schedulers, priority)
+    lower = _lower_units(schedulers, priority)
     if not lower:
         return _in_vain("", "No preemption victims found for incoming preemptor")
     found, why = _found(schedulers, lower, place)
@@ -81,14 +84,39 @@ def _is_being_cleared(schedulers: Schedulers, node: int, priority: int) -> bool:
     """Whether pods of less than a priority leave a node because others preempted them."""
     state = schedulers.context.state
     leaving = (each for each in state.pods_on(node).tolist() if leaves_for_others(state, each))
-    return any(priority_of(schedulers, each) < priority for each in leaving)
+    return any(_priority_of(schedulers, each) < priority for each in leaving)
+
+
+def _priority_of(schedulers: Schedulers, pod: int) -> int:
+    """The priority of a pod as a victim."""
+    return int(schedulers.context.shared(VictimUnits).priorities(np.array([pod]))[0])
+
+
+def _lower_units(schedulers: Schedulers, priority: int) -> list[Unit]:
+    """All victims of less than a priority, the more important first; equals by name."""
+    state, known = schedulers.context.state, schedulers.context.shared(VictimUnits)
+    placed = np.flatnonzero(state.holds_resources() & (state.node >= 0))
+    lower = placed[known.priorities(placed) < priority]
+    units, everywhere = known.of(lower), np.zeros(len(lower), dtype=np.int64)
+    lower, everywhere = one_each(lower, everywhere, units)
+    lower = lower[known.by_importance(lower, everywhere, units)]
+    return separated(lower, units)
+
+
+def _as_reprieved(schedulers: Schedulers, units: Sequence[Unit]) -> list[Unit]:
+    """The same in the order in which they are reprieved: first those of which a budget protects some pod."""
+    budgets = schedulers.context.shared(VictimBudgets)
+    budgets.catch_up()
+    pods = np.array([pod for unit in units for pod in unit], dtype=np.int64)
+    violating = set(pods[budgets.violating(pods, np.zeros(len(pods), dtype=np.int64))].tolist())
+    return sorted(units, key=violating.isdisjoint)
 
 
 def _found(
     schedulers: Schedulers, lower: Sequence[Unit], place: Callable[[], tuple[Placements, str]]
 ) -> tuple[GroupPreemption, str]:
     """Who has to go, or why nobody helps by that."""
-    state, order = schedulers.context.state, as_reprieved(schedulers, lower)
+    state, order = schedulers.context.state, _as_reprieved(schedulers, lower)
     homes = {pod: int(state.node[pod]) for unit in order for pod in unit}
     with schedulers.taken_back():
         for pod in homes:

@@ -34,14 +34,11 @@ from restow.scheduling.framework.post_filtering import FoundCandidates
 from restow.scheduling.framework.verdicts import PluginRejection, count_reasons
 from restow.scheduling.framework.waiting_pods import KeptNodes
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
-from restow.scheduling.preemption.victim_units import expanded
+from restow.scheduling.preemption.victim_units import Unit, expanded, separated
 from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch, reprieved, without
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
 Result = tuple[BoolArray, Counter[str]]
-
-#: Pods that go together, or not at all.
-Unit = Sequence[int]
 
 #: Priority and resources of a pod.
 Size = tuple[int, int]
@@ -83,7 +80,7 @@ class DryRuns:
         victims[~contested[group]], reasons = self._try_out_all(potential.on(~contested))
         for position in np.flatnonzero(contested).tolist():
             place = potential.of(position)
-            everyone = [tuple(potential.units.get(pod, (pod,))) for pod in potential.pods[place].tolist()]
+            everyone = separated(potential.pods[place], potential.units)
             victims[place], category = self._try_out(int(nodes[position]), everyone)
             if category != PASSES:
                 reasons.update(self._filters.rejections[category].outcome.reasons)

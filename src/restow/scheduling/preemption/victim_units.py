@@ -25,6 +25,8 @@ from restow.scheduling.framework.context import Context, Follower
 from restow.scheduling.framework.minors import VICTIMS_TOGETHER, holds
 from restow.scheduling.framework.scheduling_groups import NamingPods
 
+#: Pods that go together, or not at all.
+Unit = tuple[int, ...]
 #: Of pods that go together, all of them by name, the pod itself among them.
 Units = Mapping[int, IntArray]
 
@@ -171,11 +173,16 @@ def one_each(victims: IntArray, group: IntArray, units: Units) -> tuple[IntArray
     return victims[kept], group[kept]
 
 
+def separated(victims: IntArray, units: Units) -> list[Unit]:
+    """All pods of each victim."""
+    return [tuple(units[pod].tolist()) if pod in units else (pod,) for pod in victims.tolist()]
+
+
 def expanded(victims: IntArray, units: Units) -> tuple[IntArray, IntArray]:
     """All pods of some victims, and for each pod the position of the victim that it belongs to."""
     if not units:
         return victims, np.arange(len(victims))
-    each = [units.get(pod, (pod,)) for pod in victims.tolist()]
+    each = separated(victims, units)
     pods = np.array([pod for some in each for pod in some], dtype=np.int64)
     return pods, np.repeat(np.arange(len(each)), list(map(len, each)))
 
