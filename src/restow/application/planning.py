@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from restow.application.clusters import (
     ClusterSource,
@@ -74,7 +73,7 @@ class PlanRequest(Struct, frozen=True):
     steering: SteeringMode | None = None
     configuration: NamedFile | None = None
     now: str | None = None
-    fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
+    fallbacks: Fallbacks = field(default_factory=Fallbacks)
     #: A file whose policy depends on the cluster; ``policy`` is None then.
     kubedescheduler: str | None = None
 

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.amounts import LARGEST
 from restow.kube.excerpts import excerpt
@@ -56,7 +55,7 @@ class SampleSeries:
 class UsageHistory(Struct, frozen=True):
     """The series of each node by its name, and there by resource: ``cpu``, ``memory``."""
 
-    nodes: Mapping[str, Mapping[str, SampleSeries]] = msgspec.field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, SampleSeries]] = field(default_factory=dict)
 
     def series(self, node: str, resource: str) -> SampleSeries | None:
         """Return what a node used of a resource; None if it was not measured."""

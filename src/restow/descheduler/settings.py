@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.daemon.connecting import NAMESPACE, ApiSettings, HttpsSettings
 from restow.daemon.electing import LeaseSettings
@@ -46,7 +45,7 @@ class CycleSettings(Struct, frozen=True, kw_only=True):
     interval: float = 0.0
     #: Empty is the default policy, which does nothing.
     policy_file: str = ""
-    fallbacks: Fallbacks = msgspec.field(default_factory=Fallbacks)
+    fallbacks: Fallbacks = field(default_factory=Fallbacks)
     #: Decide and report, and write nothing.
     dry_run: bool = False
     #: None leaves it to the policy.
@@ -85,7 +84,7 @@ class HistorySettings(Struct, frozen=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """Of a whole descheduler; a part that is None is not there."""
 
-    api: ApiSettings = msgspec.field(default_factory=ApiSettings)
+    api: ApiSettings = field(default_factory=ApiSettings)
     cycles: CycleSettings = CycleSettings()
     #: Where the lease and the ConfigMap of steering are.
     namespace: str = NAMESPACE

@@ -12,9 +12,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import IntArray
@@ -130,9 +129,9 @@ class StrategyRunner(Struct, frozen=True):
     #: The groups whose pods move together; None if groups stay, or are ignored.
     moving_groups: MovingGroups | None = None
     #: What strategies have searched for in earlier plans.
-    searches: Searches = msgspec.field(default_factory=dict)
+    searches: Searches = field(default_factory=dict)
     #: What strategies make once for a plan (``View.once``).
-    _kept: dict[Any, Any] = msgspec.field(default_factory=dict)
+    _kept: dict[Any, Any] = field(default_factory=dict)
     #: The groups of pods; None where they are not looked for.
     groups: Groups | None = None
 

@@ -12,9 +12,8 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.budgets import CoveringBudgets, is_of_machine
 from restow.cluster.owners import OwnerCounts, owner_of, pods_of_workloads, workload_of
@@ -202,11 +201,11 @@ class Before(Struct, frozen=True):
     #: Pods (uids) that it could not evict.
     given_up: Collection[str] = ()
     #: Workloads (uids) that are left alone, and why.
-    resting: Mapping[str, str] = msgspec.field(default_factory=dict)
+    resting: Mapping[str, str] = field(default_factory=dict)
     #: The only pods (uids) that a proven plan may move; None: all.
     may_move: Collection[str] | None = None
     #: What strategies searched for in the plan before, in this cycle or an earlier one.
-    searches: Searches = msgspec.field(default_factory=dict)
+    searches: Searches = field(default_factory=dict)
 
 
 class CycleDecision(Struct, frozen=True):

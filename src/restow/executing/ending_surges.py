@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.client.errors import Forbidden, NotFound, missing_right
 from restow.client.flow_control import for_each
@@ -79,9 +79,9 @@ class EndedSurges(Struct, frozen=True):
     """What has become of the surges that were under way."""
 
     #: Workloads whose surge has ended.
-    workloads: list[str] = msgspec.field(default_factory=list)
+    workloads: list[str] = field(default_factory=list)
     #: A sentence for each whose surge could not be ended.
-    problems: list[str] = msgspec.field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 async def end_all(api: Api, warn: Callable[[str], None], permit: Permit | None = None) -> EndedSurges:

@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-import msgspec
 from cronsim import CronSim
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.client import eviction
 from restow.client.objects import ObjectRef
@@ -120,7 +119,7 @@ class ExecutionSettings(Struct, frozen=True):
     #: The kinds of groups whose pods do not move alone; empty if the policy ignores groups.
     group_kinds: tuple[GroupKind, ...] = ()
     #: What other controllers forbid, of which restow takes notice.
-    vetoes: VetoSettings = msgspec.field(default_factory=VetoSettings)
+    vetoes: VetoSettings = field(default_factory=VetoSettings)
     #: Whether a pod may be evicted later by another program if it asks for that (feature gate EvictionsInBackground).
     in_background: bool = False
 

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Mapping
 from enum import Enum
 from typing import Any
 
-import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, field
 
 from restow.descheduling.plan import Move
 from restow.kube.objects import OwnerReference
@@ -33,7 +32,7 @@ class Task(Struct, frozen=True):
     #: How many pods of the workload may be on their way at a time.
     limit: int = 1
     #: The disruption budgets over the pod, as namespace/name.
-    budgets: frozenset[str] = msgspec.field(default_factory=frozenset)
+    budgets: frozenset[str] = field(default_factory=frozenset)
 
     #: Whether the eviction may be a request that another program fulfils later.
     request_only: bool = False
@@ -48,9 +47,9 @@ class Task(Struct, frozen=True):
     #: What has the replacement gated, where that is not the uid of its controller: of a rollout, what the template carries.
     gate: str = ""
     #: What the plan assumes of the replacement: what the scheduler reads of it, by column. Empty where it assumes nothing.
-    replacement: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    replacement: Mapping[str, Any] = field(default_factory=dict)
     #: The measured usage of the pod, in nano-units by resource; empty if it is not used.
-    used: Mapping[str, int] = msgspec.field(default_factory=dict)
+    used: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_proven(self) -> bool:

@@ -28,9 +28,8 @@ from functools import cmp_to_key, partial
 from itertools import islice
 from typing import Final
 
-import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.node_matching import matches
@@ -92,8 +91,8 @@ class NewPod(Struct, frozen=True):
 class Actions(Struct, frozen=True):
     """What a controller does now, in this order: at most ``BURST`` of each, the rest when it is asked again."""
 
-    create: list[NewPod] = msgspec.field(default_factory=list)
-    delete: list[ControlledPod] = msgspec.field(default_factory=list)
+    create: list[NewPod] = field(default_factory=list)
+    delete: list[ControlledPod] = field(default_factory=list)
 
 
 NOTHING = Actions()

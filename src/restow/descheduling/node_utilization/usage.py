@@ -12,9 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Final
 
-import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.interning import IntArray
 from restow.cluster.nodes import NodePart, Nodes
@@ -143,11 +142,11 @@ class Usage(Struct, frozen=True):
     #: None for a source that has no usage of pods.
     of_pod: PodUsage | None
     #: For people, by node: where its figures were measured, and how old they are. Empty for requests.
-    origins: Mapping[int, str] = msgspec.field(default_factory=dict)
+    origins: Mapping[int, str] = field(default_factory=dict)
     #: The same of all nodes together, for people; empty for requests.
     summary: str = ""
     #: The nodes whose usage was lowered or raised since it was taken.
-    changes: list[int] = msgspec.field(default_factory=list)
+    changes: list[int] = field(default_factory=list)
 
     def changed_nodes(self, since: int) -> IntArray:
         """The nodes of all changes from the position ``since`` on."""

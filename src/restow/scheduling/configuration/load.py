@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.documents.decoding import decode
@@ -73,7 +72,7 @@ class SchedulerConfiguration(Struct, frozen=True):
     #: The file as plain data, without tokens; None where there is none.
     document: dict[str, Any] | None = None
     #: Fields outside ``profiles``, and how profiles are written.
-    written: KubeSchedulerConfiguration = msgspec.field(default_factory=KubeSchedulerConfiguration)
+    written: KubeSchedulerConfiguration = field(default_factory=KubeSchedulerConfiguration)
 
 
 def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfiguration:

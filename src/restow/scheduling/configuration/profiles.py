@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
@@ -67,11 +66,11 @@ class SchedulerProfile(Struct, frozen=True):
     #: What ``spec.schedulerName`` of its pods says.
     name: str = DEFAULT_SCHEDULER
     #: The plugins of each point, in their order, those that restow does not model included.
-    plugins: Mapping[Point, tuple[str, ...]] = msgspec.field(default_factory=default_points)
+    plugins: Mapping[Point, tuple[str, ...]] = field(default_factory=default_points)
     #: Of every plugin at score.
-    weights: Mapping[str, int] = msgspec.field(default_factory=default_weights)
+    weights: Mapping[str, int] = field(default_factory=default_weights)
     #: By plugin, where they are not the defaults.
-    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     #: The percentage of nodes that must be feasible before the search ends; 0 depends on the number of nodes.
     percentage_of_nodes_to_score: int = 0
 

@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.caches import LruCache
@@ -56,8 +55,8 @@ class WindowedSpread(Struct, frozen=True):
     #: Which nodes are scored; the others are the last kind, get nothing and do not count.
     scored: BoolArray
     #: The numbers of the raw scores of kinds that occur; different sizes may have the same.
-    _numbers: dict[bytes, int] = msgspec.field(default_factory=dict)
-    _raw: list[Scores] = msgspec.field(default_factory=list)
+    _numbers: dict[bytes, int] = field(default_factory=dict)
+    _raw: list[Scores] = field(default_factory=list)
 
     @staticmethod
     def of(constraints: Sequence[ScoredConstraint], scored: BoolArray) -> WindowedSpread | None:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from restow.cluster.pod_values import POD_GROUP_LABEL
 from restow.scheduling.framework.requeueing import (
@@ -118,11 +117,11 @@ class ProfileRules(Struct, frozen=True):
     """The queueing rules of the plugins of one profile."""
 
     #: Of each plugin, by name.
-    interests: Mapping[str, tuple[Interest, ...]] = msgspec.field(default_factory=dict)
+    interests: Mapping[str, tuple[Interest, ...]] = field(default_factory=dict)
     #: What each plugin is set to, where it has arguments.
-    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     #: Who may keep a pod from being tried, in order.
-    pre_enqueue: Mapping[str, PreEnqueue] = msgspec.field(default_factory=dict)
+    pre_enqueue: Mapping[str, PreEnqueue] = field(default_factory=dict)
 
     def interests_of(self, plugin: str) -> tuple[Interest, ...]:
         """What helps pods that a plugin rejected; anything, where the profile does not have the plugin."""

@@ -21,8 +21,7 @@ from collections.abc import Iterator
 from math import ceil, floor
 from typing import Final
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from restow.scheduling.framework.requeueing import (
     BACKOFF_COMPLETE,
@@ -57,7 +56,7 @@ _TIMEOUT: Final = ClusterEvent(Resource.ANY, Action.ALL, special=UNSCHEDULABLE_T
 class QueueSettings(Struct, frozen=True):
     """How long pods wait."""
 
-    backoff: BackoffSettings = msgspec.field(default_factory=BackoffSettings)
+    backoff: BackoffSettings = field(default_factory=BackoffSettings)
     #: Seconds that a pod stays unschedulable at most.
     longest_unschedulable: float = 300
 
