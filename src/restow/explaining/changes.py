@@ -157,10 +157,10 @@ class ChangeSearch:
         victims = answer.decision.victims if answer.decision else ()
         if 0 < len(victims) <= _MOST_VICTIMS:
             assert answer.decision is not None
-            cluster, preemption = self._what_if.state.cluster, answer.decision.preemption
+            cluster = self._what_if.state.cluster
             names = " and ".join(map(cluster.pods.full_name, victims))
             node = cluster.nodes.names[answer.decision.nominated_node]
-            where = preemption.chosen.where(cluster.nodes.names) if preemption and preemption.chosen else node
+            where = answer.decision.where(cluster.nodes.names)
             yield from self._tried((*first, without(self._what_if, victims, f"without {names} on {where}", node)))
 
     def _tried(self, together: Together) -> Iterator[SuggestedChange]:

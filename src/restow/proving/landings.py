@@ -362,9 +362,7 @@ def no_place(cluster: ClusterSnapshot, decision: SchedulingDecision) -> Reason:
     if decision.nominated_node == PENDING:
         return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
     victims = some([cluster.pods.full_name(each) for each in decision.victims], len(decision.victims))
-    chosen = decision.preemption.chosen if decision.preemption else None
-    left = chosen.where(cluster.nodes.names) if chosen else cluster.nodes.names[decision.nominated_node]
-    message = f"it would fit only if {victims} left {left}: {decision.message}"
+    message = f"it would fit only if {victims} left {decision.where(cluster.nodes.names)}: {decision.message}"
     return Stage.PLACEMENT, RefusalCode.NEEDS_PREEMPTION, message
 
 

@@ -97,8 +97,8 @@ def pod_row(cluster: ClusterSnapshot, decision: SchedulingDecision) -> PodRow:
 def _clause(decision: SchedulingDecision, nodes: Sequence[str]) -> str:
     """What a pod waits for that is nominated for a node."""
     pods = counted(len(decision.victims), "pod")
-    if decision.preemption is not None and decision.preemption.chosen is not None:
-        return f"would preempt {pods} on {decision.preemption.chosen.where(nodes)}"
+    if decision.chosen is not None:
+        return f"would preempt {pods} on {decision.where(nodes)}"
     if decision.victims:
         return f"its group would preempt {pods}"
     return f"would go to {nodes[decision.nominated_node]} once its group has preempted"

@@ -28,7 +28,7 @@ from restow.scheduling.framework.extension_points import (
     untimed,
 )
 from restow.scheduling.framework.filtering import Filters, PreFilterResult
-from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
+from restow.scheduling.framework.post_filtering import Candidate, Handle, Preemption, run_post_filters
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_pods
@@ -90,16 +90,23 @@ class SchedulingDecision:
     @property
     def preempts_on(self) -> int:
         """The node where the pod itself preempts others, even if its group then gets no nodes; PENDING where it does not."""
-        chosen = self.preemption.chosen if self.preemption else None
-        return chosen.node if chosen else PENDING
+        return self.chosen.node if self.chosen else PENDING
+
+    @property
+    def chosen(self) -> Candidate | None:
+        """What the pod itself preempts, even if its group then gets no nodes; None where it preempts nothing."""
+        return self.preemption.chosen if self.preemption else None
 
     @property
     def victims(self) -> tuple[int, ...]:
         """The pods that it or its group preempts, the most important first."""
         if self.group_wait is not None and self.group_wait.victims:
             return self.group_wait.victims
-        chosen = self.preemption.chosen if self.preemption else None
-        return chosen.victims if chosen else ()
+        return self.chosen.victims if self.chosen else ()
+
+    def where(self, nodes: Sequence[str]) -> str:
+        """Where its victims are, in words, of a pod that is nominated for a node; ``nodes`` are the names of nodes."""
+        return self.chosen.where(nodes) if self.chosen else nodes[self.nominated_node]
 
     @property
     def message(self) -> str:
