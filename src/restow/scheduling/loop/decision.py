@@ -27,8 +27,9 @@ from restow.scheduling.framework.extension_points import (
     UnknownError,
     untimed,
 )
-from restow.scheduling.framework.filtering import Filters, PreFilterResult
+from restow.scheduling.framework.filtering import Filters
 from restow.scheduling.framework.post_filtering import Candidate, Handle, Preemption, run_post_filters
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_pods

@@ -18,7 +18,7 @@ import numpy as np
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import PENDING
 from restow.kube.objects import PodGroup
-from restow.scheduling.framework.filtering import PreFilterResult
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.framework.scheduling_groups import topology_of
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION

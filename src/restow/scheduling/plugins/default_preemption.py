@@ -18,9 +18,9 @@ from restow.cluster.pod_values import Flag
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32
 from restow.scheduling.framework.declaration import SchedulerPlugin, SchedulerPluginArgs, invalid, out_of_range
-from restow.scheduling.framework.filtering import PreFilterResult
 from restow.scheduling.framework.minors import PREEMPTION_TOLD, holds
 from restow.scheduling.framework.post_filtering import Candidate, FoundCandidates, Handle, Preemption
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.framework.requeueing import Action, Interest, PodFacts, QueueSurroundings, Resource
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates

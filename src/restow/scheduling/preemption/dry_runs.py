@@ -29,8 +29,9 @@ from restow.scheduling.framework.extension_points import (
     Room,
     UsagePlugin,
 )
-from restow.scheduling.framework.filtering import Filters, PreFilterResult
+from restow.scheduling.framework.filtering import Filters
 from restow.scheduling.framework.post_filtering import FoundCandidates
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.framework.verdicts import PluginRejection, count_reasons
 from restow.scheduling.framework.waiting_pods import KeptNodes
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
