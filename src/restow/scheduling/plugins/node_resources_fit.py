@@ -166,7 +166,8 @@ class NodeResourcesFit:
         lacking = allocatable - requested[wanted.rows.ravel()] < wanted.amounts
         if not (crowded.any() or lacking.any()):
             return FilterResult(np.full(len(nodes), PASSES), ())
-        failing = np.concatenate((crowded[None], lacking, (allocatable < wanted.amounts) & self._knows_too_small))
+        too_small = lacking & (allocatable < wanted.amounts) & self._knows_too_small
+        failing = np.concatenate((crowded[None], lacking, too_small))
         return _filter_result(wanted.reasons, wanted.bits @ failing)
 
     def fits(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> BoolArray:
