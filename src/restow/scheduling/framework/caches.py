@@ -3,7 +3,8 @@
 A placement changes one node, so the next pod of the same class pays for one node, not for all: arrays over nodes
 (``PerNode``), and with them the verdicts of *local* plugins, which look at a node and its pods alone, and of the incoming
 pod at one thing, its ``key``. An array that was returned never changes: an updated one is a copy, so an answer stays
-true for the moment it was given. ``LruCache`` bounds what is kept, however many classes there are.
+true for the moment it was given. ``LruCache`` bounds what is kept, however many classes there are. For one node a sum of
+Python's numbers takes a tenth of the time of array operations: rules that every placement asks have that form, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +29,7 @@ from restow.scheduling.framework.extension_points import (
     FilterResult,
     LocalPlugin,
     Scope,
+    UsagePlugin,
 )
 
 K = TypeVar("K", bound=Hashable)
@@ -38,6 +41,12 @@ CAPACITY = 2048
 Array = npt.NDArray[Any]
 #: From this part of the nodes on, it takes no longer to bring an array up to date than to find out what is old of it.
 _MANY = 4
+
+#: Up to this many nodes are computed one by one where that is possible.
+_FEW = 4
+
+#: The value of a key at one node; None where only array operations give it.
+AtNode = Callable[[Any, int], int | None]
 
 #: What numbers the outcomes of a judgement: a category of its own for each node.
 Numbering = Callable[[FilterPlugin, FilterResult], Categories]
@@ -110,14 +119,21 @@ class WatchedCluster(Watched, Protocol):
 class PerNode:
     """Arrays by key, kept up to date with one state; ``compute(key, nodes)`` gives the values of these nodes.
 
-    There are ``count`` nodes, the last axis of an array. At most ``capacity`` arrays are kept.
+    There are ``count`` nodes, the last axis of an array. At most ``capacity`` arrays are kept. ``at_node`` gives the same
+    values for one node, faster.
     """
 
     def __init__(
-        self, state: Watched, count: int, compute: Callable[[Any, IntArray], Array], capacity: int = CAPACITY
+        self,
+        state: Watched,
+        count: int,
+        compute: Callable[[Any, IntArray], Array],
+        capacity: int = CAPACITY,
+        at_node: AtNode | None = None,
     ) -> None:
         self._state = state
         self._compute = compute
+        self._at_node = at_node
         self._capacity = capacity
         self._begin(count)
 
@@ -127,11 +143,14 @@ class PerNode:
 
     @staticmethod
     def following(
-        state: WatchedCluster, compute: Callable[[Any, IntArray], Array], capacity: int = CAPACITY
+        state: WatchedCluster,
+        compute: Callable[[Any, IntArray], Array],
+        capacity: int = CAPACITY,
+        at_node: AtNode | None = None,
     ) -> PerNode:
         """Arrays over the nodes of a state at any time; node positions that change empty the cache."""
         nodes = state.cluster.nodes
-        kept = PerNode(state, len(nodes), compute, capacity)
+        kept = PerNode(state, len(nodes), compute, capacity, at_node)
         nodes.follow(NodePart.POSITION, lambda: kept._begin(len(nodes)))
         return kept
 
@@ -190,7 +209,18 @@ class PerNode:
             return
         if kept.is_shared:
             kept.values, kept.is_shared = kept.values.copy(), False
-        kept.values[..., nodes] = self._compute(key, nodes)
+        if self._at_node is not None and len(nodes) <= _FEW:
+            self._update_one_by_one(self._at_node, key, kept.values, nodes)
+        else:
+            kept.values[..., nodes] = self._compute(key, nodes)
+
+    def _update_one_by_one(self, at_node: AtNode, key: Hashable, values: Array, nodes: IntArray) -> None:
+        for place, node in enumerate(nodes.tolist()):
+            value = at_node(key, node)
+            if value is None:
+                values[..., nodes[place:]] = self._compute(key, nodes[place:])
+                return
+            values[node] = value
 
 
 class _NodesAlone:
@@ -222,7 +252,8 @@ class LocalVerdicts:
         #: The pod of each kind that was asked about last; to the plugin all of them are the same.
         self._sample: dict[int, int] = {}
         watched = _NodesAlone(state.cluster) if plugin.scope is Scope.NODE else state
-        self._kept = PerNode.following(watched, self._filter)
+        at_node = partial(self._passes_at, plugin.fits_at) if isinstance(plugin, UsagePlugin) else None
+        self._kept = PerNode.following(watched, self._filter, at_node=at_node)
 
     def of(self, pod: int) -> Categories:
         """The category of every node for a pod on the state as it is; not to be changed, and it does not change."""
@@ -239,6 +270,10 @@ class LocalVerdicts:
 
     def _filter(self, key: int, nodes: IntArray) -> Categories:
         return self._number(self._plugin, self._plugin.filter(self._sample[key], nodes))
+
+    def _passes_at(self, fits_at: Callable[[int, int], bool], key: int, node: int) -> int | None:
+        """The category of a node that passes; where one is rejected, ``_filter`` says for what."""
+        return PASSES if fits_at(self._sample[key], node) else None
 
 
 def merged(layers: list[Categories], count: int) -> Categories:

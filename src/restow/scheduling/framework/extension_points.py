@@ -164,6 +164,10 @@ class UsagePlugin(LocalPlugin, Protocol):
         """Only whether it has nothing against them, bool[len(nodes)]."""
         ...
 
+    def fits_at(self, pod: int, node: int) -> bool:
+        """Whether it passes one node as it is; False also where only ``filter`` can say so."""
+        ...
+
     def room(self, pod: int, node: int, running: int, requested: IntArray) -> Room:
         """One node with this pod count and these requests, int64[resource]."""
         ...

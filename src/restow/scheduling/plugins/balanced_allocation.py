@@ -7,11 +7,14 @@ Kubernetes 1.35 and 1.36.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from restow.cluster.amounts import capped_sum
+from restow.cluster.amounts import LARGEST, capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.documents.findings import Issue
@@ -45,6 +48,16 @@ def check(args: NodeResourcesBalancedAllocationArgs) -> list[Issue]:
     return problems
 
 
+class _Weighed(NamedTuple):
+    """What counts of some requests."""
+
+    #: The rows of the resources and how much of each is requested; both are columns, int64[resource, 1].
+    rows: IntArray
+    amounts: IntArray
+    #: The same as lists.
+    in_lists: tuple[list[int], list[int]]
+
+
 class BalancedAllocation:
     """Score on requests without defaults."""
 
@@ -53,8 +66,10 @@ class BalancedAllocation:
     def __init__(self, context: Context, resources: tuple[str, ...] = ("cpu", "memory")) -> None:
         self._state = context.state
         self._resources = resources
-        compute = self._improvement if holds(IMPROVED_BALANCE, context.state.cluster) else self._balance_with
-        self._scores = PerNode.following(context.state, compute)
+        if holds(IMPROVED_BALANCE, context.state.cluster):
+            self._scores = PerNode.following(context.state, self._improvement, at_node=self._improvement_at)
+        else:
+            self._scores = PerNode.following(context.state, self._balance_with)
         self._find_rows()
         context.state.cluster.nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._find_rows)
 
@@ -63,7 +78,7 @@ class BalancedAllocation:
         names = self._state.cluster.nodes.resources
         self._rows = [names.index(name) for name in self._resources if name in names]
         self._always = [names.index(name) for name in BASIC if name in names]
-        self._columns: dict[int, tuple[IntArray, IntArray]] = {}
+        self._known: dict[int, _Weighed] = {}
         #: Which distinct requests ask for any of the resources.
         self._asking: dict[int, bool] = {}
 
@@ -79,13 +94,13 @@ class BalancedAllocation:
 
     def _balance_with(self, resources: int, nodes: IntArray) -> Scores:
         """How even each node is with the pod."""
-        rows, request = self._weighed(resources)
+        rows, request, _ = self._weighed(resources)
         used = capped_sum(self._state.requested[rows, nodes], request)
         return _balance(used, self._state.cluster.nodes.allocatable[rows, nodes]).astype(np.int16)
 
     def _improvement(self, resources: int, nodes: IntArray) -> Scores:
         """50 to 100, 75 where the pod changes nothing."""
-        rows, request = self._weighed(resources)
+        rows, request, _ = self._weighed(resources)
         used = self._state.requested[rows, nodes]
         capacity = self._state.cluster.nodes.allocatable[rows, nodes]
         # Both at once: for a few nodes the number of operations is what counts.
@@ -96,19 +111,34 @@ class BalancedAllocation:
         half = MAX_SCORE // 2
         return (half + (half + after - before) // 2).astype(np.int16)
 
+    def _improvement_at(self, resources: int, node: int) -> int | None:
+        """That of one node, where it is about two resources."""
+        rows, request = self._weighed(resources).in_lists
+        if len(rows) != 2:
+            return None
+        requested, allocatable = self._state.requested, self._state.cluster.nodes.allocatable
+        used = [requested.item(row, node) for row in rows]
+        capacity = [allocatable.item(row, node) for row in rows]
+        if min(used) < 0:
+            return None
+        before = _balance_of_two(used, capacity)
+        after = _balance_of_two([min(each + more, LARGEST) for each, more in zip(used, request, strict=True)], capacity)
+        half = MAX_SCORE // 2
+        return half + (half + after - before) // 2
+
     def _asks(self, resources: int) -> bool:
         known = self._asking.get(resources)
         if known is None:
             known = self._asking[resources] = bool(self._state.request_vectors()[resources, self._rows].any())
         return known
 
-    def _weighed(self, resources: int) -> tuple[IntArray, IntArray]:
-        """The rows of the resources that count for these requests, and how much of each is requested, as columns."""
-        known = self._columns.get(resources)
+    def _weighed(self, resources: int) -> _Weighed:
+        known = self._known.get(resources)
         if known is None:
             request = self._state.request_vectors()[resources]
             rows = np.array([[row] for row in self._rows if row in self._always or request[row] > 0], dtype=np.int64)
-            known = self._columns[resources] = rows, request[rows]
+            in_lists = rows.ravel().tolist(), request[rows].ravel().tolist()
+            known = self._known[resources] = _Weighed(rows, request[rows], in_lists)
         return known
 
 
@@ -121,6 +151,14 @@ def _balance(used: npt.NDArray[np.int64], capacity: npt.NDArray[np.int64]) -> Sc
     else:
         deviation = _deviation(fraction, counted)
     return ((1.0 - deviation) * MAX_SCORE).astype(np.int64)
+
+
+def _balance_of_two(used: Sequence[int], capacity: Sequence[int]) -> int:
+    """``_balance`` of one node with two resources, in Python's numbers; amounts are rounded as NumPy rounds them."""
+    if min(capacity) <= 0:
+        return MAX_SCORE
+    one, other = [min(1.0, float(amount) / float(of)) for amount, of in zip(used, capacity, strict=True)]
+    return int((1.0 - abs(one - other) / 2) * MAX_SCORE)
 
 
 def _deviation(fraction: npt.NDArray[np.float64], counted: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

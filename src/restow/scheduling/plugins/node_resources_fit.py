@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from restow.cluster.amounts import capped_sum
+from restow.cluster.amounts import LARGEST, capped_sum
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import CPU, MEMORY, PODS, NodePart
+from restow.cluster.nodes import PODS, NodePart
 from restow.documents.findings import Issue
 from restow.scheduling.devices.extended_resources import is_on_nodes, serving_classes
 from restow.scheduling.framework.caches import PerNode
@@ -37,7 +37,9 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.minors import TOO_SMALL_NODES, holds
 from restow.scheduling.framework.requeueing import Action, ClusterEvent, Interest, NodeFacts, PodFacts, Resource
 from restow.scheduling.plugins.resource_scoring import (
+    AT_NODE,
     BASIC,
+    NONZERO,
     NonzeroUsage,
     ResourceRoom,
     ScoringStrategy,
@@ -90,6 +92,8 @@ class _Wanted:
     reasons: tuple[str, ...]
     #: A bit for each of the reasons, and for each of the resources one above them if no such node ever has enough.
     bits: IntArray
+    #: Row and amount of each resource.
+    in_lists: list[tuple[int, int]]
 
 
 @dataclass(slots=True, frozen=True)
@@ -103,6 +107,8 @@ class _Scored:
     rows: IntArray
     amounts: Amounts
     weights: Amounts
+    #: ``rows``, ``amounts`` and ``weights`` as lists.
+    in_lists: tuple[list[int], list[int], list[int]]
 
 
 class NodeResourcesFit:
@@ -131,7 +137,9 @@ class NodeResourcesFit:
         self._usage = NonzeroUsage(context.state)
         self._known: dict[int, _Wanted] = {}
         self._scoring: dict[int, _Scored] = {}
-        self._scores = PerNode.following(context.state, self._compute)
+        self._scores = PerNode.following(
+            context.state, self._compute, at_node=self._compute_at if strategy in AT_NODE else None
+        )
         # A resource that is scored may be there only now.
         self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._scoring.clear)
         if self._serving:
@@ -178,6 +186,17 @@ class NodeResourcesFit:
         fits: BoolArray = ~((wanted.amounts > free).any(axis=0) | crowded)
         return fits
 
+    def fits_at(self, pod: int, node: int) -> bool:
+        """Whether there is enough at one node as it is; False also where its sums are beyond int64."""
+        allocatable, requested = self._nodes.allocatable, self._state.requested
+        if self._state.running.item(node) >= allocatable.item(PODS, node):
+            return False
+        for row, amount in self._wanted(pod).in_lists:
+            taken = requested.item(row, node)
+            if taken < 0 or allocatable.item(row, node) - taken < amount:
+                return False
+        return True
+
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """The strategy's score of the node as it would be with the pod."""
         scores: Scores = self._scores.at(int(self._state.cluster.pods.resources[pod]), nodes)
@@ -218,7 +237,9 @@ class NodeResourcesFit:
             rows = np.array([[self._nodes.resources.index(name)] for name in ordered], dtype=np.int64).reshape(-1, 1)
             reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name in ordered))
             bits = _bits(len(reasons), len(rows))
-            known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons, bits)
+            amounts = self._state.request_vectors()[key][rows]
+            in_lists = list(zip(rows.ravel().tolist(), amounts.ravel().tolist(), strict=True))
+            known = self._known[key] = _Wanted(rows, amounts, reasons, bits, in_lists)
         return known
 
     def _is_claimed(self, name: str) -> bool:
@@ -236,6 +257,15 @@ class NodeResourcesFit:
             return np.zeros(len(nodes), dtype=np.int16)
         capacity, used = self._nodes.allocatable[scored.rows, nodes], self._used(scored, nodes)
         return self._strategy(capped_sum(used, scored.amounts), capacity, scored.weights).astype(np.int16)
+
+    def _compute_at(self, resources: int, node: int) -> int | None:
+        rows, amounts, weights = self._scored(resources).in_lists
+        usage, allocatable = self._usage.requested(), self._nodes.allocatable
+        used = [(usage if row in NONZERO else self._state.requested).item(row, node) for row in rows]
+        if min(used, default=-1) < 0:
+            return None
+        with_pod = [min(each + amount, LARGEST) for each, amount in zip(used, amounts, strict=True)]
+        return AT_NODE[self._strategy](with_pod, [allocatable.item(row, node) for row in rows], weights)
 
     def _used(self, scored: _Scored, nodes: IntArray) -> Amounts:
         used: Amounts = self._usage.requested()[scored.nonzero, nodes]
@@ -255,11 +285,12 @@ class NodeResourcesFit:
             for name, weight in self._weights.items()
             if (row := self._nodes.resource(name)) is not None and (name in BASIC or amounts.get(name, 0))
         ]
-        nonzero = [each for each in counted if each[0] in (CPU, MEMORY)]
-        plain = [each for each in counted if each[0] not in (CPU, MEMORY)]
+        nonzero = [each for each in counted if each[0] in NONZERO]
+        plain = [each for each in counted if each[0] not in NONZERO]
         columns = np.array([*nonzero, *plain], dtype=np.int64).reshape(-1, 3)
         rows = columns[:, :1]
-        return _Scored(rows[: len(nonzero)], rows[len(nonzero) :], rows, columns[:, 1:2], columns[:, 2:])
+        in_lists = columns[:, 0].tolist(), columns[:, 1].tolist(), columns[:, 2].tolist()
+        return _Scored(rows[: len(nonzero)], rows[len(nonzero) :], rows, columns[:, 1:2], columns[:, 2:], in_lists)
 
 
 def _bits(reasons: int, rows: int) -> IntArray:

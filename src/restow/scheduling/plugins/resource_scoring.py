@@ -8,7 +8,7 @@ its arguments, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -38,7 +38,8 @@ Strategy = Callable[[Table, Table, Table], Scores]
 #: (utilisation in percent, score 0..10).
 Shape = Sequence[tuple[int, int]]
 
-_ROWS = {CPU: "cpu", MEMORY: "memory"}
+#: The resources whose usage counts containers without requests, by row.
+NONZERO: Final = {CPU: "cpu", MEMORY: "memory"}
 
 
 class ResourceSpec(Struct, frozen=True):
@@ -121,6 +122,8 @@ class NonzeroUsage:
         self._state = state
         #: None before the first question, and after nodes got other positions.
         self._requested: Table | None = None
+        #: By the identifier of what is held.
+        self._vectors: dict[int, Table] = {}
         self._follower = Follower(state, self._note)
         state.cluster.nodes.follow(NodePart.POSITION, self._forget)
 
@@ -136,11 +139,19 @@ class NonzeroUsage:
     def _note(self, change: NodeChange) -> None:
         if self._requested is None or not self._state.holds[change.pod]:
             return
-        held, tables = int(self._state.held[change.pod]), self._state.cluster.pods.tables
-        amounts = tables.resources[held].nonzero if held >= 0 else tables.held[-1 - held][1]
-        with np.errstate(over="ignore"):
-            for row, name in _ROWS.items():
-                self._requested[row, change.node] += change.present * amounts.get(name, 0)
+        self._requested[:, change.node] += change.present * self._vector(int(self._state.held[change.pod]))
+
+    def _vector(self, held: int) -> Table:
+        """What is held, int64[CPU and MEMORY]."""
+        known = self._vectors.get(held)
+        if known is None:
+            amounts = self._amounts(held)
+            known = self._vectors[held] = np.array([amounts.get(name, 0) for name in NONZERO.values()], dtype=np.int64)
+        return known
+
+    def _amounts(self, held: int) -> Mapping[str, int]:
+        tables = self._state.cluster.pods.tables
+        return tables.resources[held].nonzero if held >= 0 else tables.held[-1 - held][1]
 
     def _forget(self) -> None:
         self._requested = None
@@ -149,10 +160,9 @@ class NonzeroUsage:
         state = self._state
         placed = np.flatnonzero(state.holds_resources() & (state.node >= 0))
         known, held = np.unique(state.held[placed], return_inverse=True)
-        tables = state.cluster.pods.tables
-        amounts = [tables.resources[at].nonzero if at >= 0 else tables.held[-1 - at][1] for at in known.tolist()]
-        sums = np.zeros((len(_ROWS), len(state.cluster.nodes)), dtype=np.int64)
-        for row, name in _ROWS.items():
+        amounts = [self._amounts(each) for each in known.tolist()]
+        sums = np.zeros((len(NONZERO), len(state.cluster.nodes)), dtype=np.int64)
+        for row, name in NONZERO.items():
             of_value = np.array([each.get(name, 0) for each in amounts], dtype=np.int64)
             np.add.at(sums[row], state.node[placed], of_value[held])
         return sums
@@ -208,6 +218,33 @@ def most_allocated(used: Table, capacity: Table, weights: Table) -> Scores:
     """The fuller the better."""
     taken = np.minimum(used, capacity)
     return _weighted_mean(percent_of(taken, capacity), capacity > 0, weights)
+
+
+def least_allocated_at(used: Sequence[int], capacity: Sequence[int], weights: Sequence[int]) -> int:
+    """``least_allocated`` of one node, in Python's numbers."""
+    total = weight = 0
+    for taken, has, counts in zip(used, capacity, weights, strict=True):
+        if has > 0:
+            total += max(has - taken, 0) * MAX_SCORE // has * counts
+            weight += counts
+    return total // max(weight, 1)
+
+
+def most_allocated_at(used: Sequence[int], capacity: Sequence[int], weights: Sequence[int]) -> int:
+    """``most_allocated`` of one node, in Python's numbers."""
+    total = weight = 0
+    for taken, has, counts in zip(used, capacity, weights, strict=True):
+        if has > 0:
+            total += min(taken, has) * MAX_SCORE // has * counts
+            weight += counts
+    return total // max(weight, 1)
+
+
+#: The strategies that give the same for one node, with lists in place of columns.
+AT_NODE: Final[Mapping[Strategy, Callable[[Sequence[int], Sequence[int], Sequence[int]], int]]] = {
+    least_allocated: least_allocated_at,
+    most_allocated: most_allocated_at,
+}
 
 
 def requested_to_capacity_ratio(shape: Shape) -> Strategy:
