@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,12 +31,26 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     UsagePlugin,
 )
-from restow.scheduling.framework.prefiltering import PreFilterResult, PreFilters
+from restow.scheduling.framework.prefiltering import PodKind, PreFilterResult, PreFilters
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
 from restow.scheduling.framework.waiting_pods import KeptNodes, Nominations
 
-#: For how many kinds of pods the nodes are kept that admit them.
-_KINDS = 256
+#: What depends on nodes alone is kept for this many ways to look at them, and what is looked at for as many kinds of pods
+#: as a large cluster has workloads.
+_VIEWS = 256
+_KINDS = 16_384
+
+
+class _StaticVerdicts(NamedTuple):
+    """What plugins that look at nodes only say of pods that are to them the same."""
+
+    #: The number of changes of nodes that were known.
+    written: int
+    #: By plugin.
+    layers: Mapping[str, Categories]
+    #: The nodes that all of them let pass, bool[node], and their indices.
+    passes: BoolArray
+    nodes: IntArray
 
 
 class Filters:
@@ -52,8 +67,9 @@ class Filters:
         self._static = {
             each.name: each for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE
         }
-        #: The nodes that all of them let pass, by what they look at of a pod, and how many changes of nodes were known.
-        self._admitting: LruCache[tuple[int | None, ...], tuple[IntArray, int]] = LruCache(_KINDS)
+        #: What they look at of the pods of a kind, and what they say of that.
+        self._looked_at: LruCache[PodKind, tuple[tuple[str, int], ...]] = LruCache(_KINDS)
+        self._static_verdicts: LruCache[tuple[tuple[str, int], ...], _StaticVerdicts] = LruCache(_VIEWS)
         verdicts = {
             plugin.name: LocalVerdicts(context.state, plugin, self.numbered)
             for plugin in plugins
@@ -114,16 +130,8 @@ class Filters:
 
     def admitting(self, pod: int) -> IntArray:
         """The nodes whose taints, labels and cordons do not keep a pod out, or what else plugins see of nodes alone."""
-        keys = tuple([each.key(pod) if each.applies_to(pod) else None for each in self._static.values()])
-        known, written = self._admitting.get(keys), len(self.state.cluster.nodes.written)
-        if known is None or known[1] != written:
-            passes = np.ones(len(self._everywhere), dtype=bool)
-            for name, key in zip(self._static, keys, strict=True):
-                if key is not None:
-                    passes &= self._local[name].of(pod) < 0
-            known = passes.nonzero()[0], written
-            self._admitting.put(keys, known)
-        return known[0]
+        looked_at = tuple([(each.name, each.key(pod)) for each in self._static.values() if each.applies_to(pod)])
+        return self._static_verdicts_on(pod, looked_at).nodes
 
     def run_on(self, asked: PreFilterResult, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
@@ -178,19 +186,20 @@ class Filters:
 
     def _count_nodes(self) -> None:
         self._everywhere = np.arange(len(self.state.cluster.nodes))
-        self._admitting = LruCache(_KINDS)
+        self._static_verdicts = LruCache(_VIEWS)
 
     def _run_everywhere(self, asked: PreFilterResult, blamed: Sequence[str]) -> Verdicts:
         by_usage = self.only_usage(asked) if self._nominations else None
-        layers = [
-            self._local[each.name].of(asked.pod)
+        static = self._of_nodes_alone(asked)
+        moving = {
+            each.name: self._local[each.name].of(asked.pod)
             if each is not by_usage
             else self._verdicts_beside_nominated(by_usage, asked.pod)
             for each in asked.plugins
-            if each.name in self._local
-        ]
-        passes = np.ones(len(self._everywhere), dtype=bool) if asked.allowed is None else asked.allowed.copy()
-        for layer in layers:
+            if each.name in self._local and each.name not in static.layers
+        }
+        passes = static.passes.copy() if asked.allowed is None else static.passes & asked.allowed
+        for layer in moving.values():
             passes &= layer < 0
         answers = list(self._ask_others(asked, passes))
         kept = self._filter_kept(asked) if by_usage is None else {}
@@ -199,7 +208,8 @@ class Filters:
         excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
 
         def build() -> Categories:
-            verdict = merged(layers, len(passes))
+            known = {**static.layers, **moving}
+            verdict = merged([known[each.name] for each in asked.plugins if each.name in known], len(passes))
             if excluded is not None:
                 verdict[excluded[0]] = excluded[1]
             for nodes, categories in answers:
@@ -209,6 +219,28 @@ class Filters:
             return verdict
 
         return Verdicts(build, self.rejections, allowed=asked.allowed, passes=passes)
+
+    def _of_nodes_alone(self, asked: PreFilterResult) -> _StaticVerdicts:
+        """What the plugins say that look at nodes only: the same of all pods of a kind, until a node changes."""
+        assert asked.kind is not None
+        looked_at = self._looked_at.get(asked.kind)
+        if looked_at is None:
+            looked_at = tuple(
+                [(each.name, each.key(asked.pod)) for each in self._static.values() if each in asked.plugins]
+            )
+            self._looked_at.put(asked.kind, looked_at)
+        return self._static_verdicts_on(asked.pod, looked_at)
+
+    def _static_verdicts_on(self, pod: int, looked_at: tuple[tuple[str, int], ...]) -> _StaticVerdicts:
+        known, written = self._static_verdicts.get(looked_at), len(self.state.cluster.nodes.written)
+        if known is None or known.written != written:
+            layers = {name: self._local[name].of(pod) for name, _ in looked_at}
+            passes = np.ones(len(self._everywhere), dtype=bool)
+            for layer in layers.values():
+                passes &= layer < 0
+            known = _StaticVerdicts(written, layers, passes, passes.nonzero()[0])
+            self._static_verdicts.put(looked_at, known)
+        return known
 
     def only_usage(self, asked: PreFilterResult) -> UsagePlugin | None:
         """The plugin that looks at sums of the pods on nodes, where no other one looks at pods; None where one does."""

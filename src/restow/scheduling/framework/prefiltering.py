@@ -35,10 +35,12 @@ class PreFilterResult(NamedTuple):
     restricting: tuple[str, ...]
     #: The plugin that rules out every node.
     failure: PluginRejection | None
+    #: The kind of pods that the pod is of: plugins that look at nodes alone say the same of all of them.
+    kind: PodKind | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class _Kind:
+@dataclass(slots=True, frozen=True, eq=False)
+class PodKind:
     """The answers for all pods of a kind that do not depend on the state."""
 
     #: Plugins that can have something to say, with their answer to PreFilter where that is always the same.
@@ -55,7 +57,7 @@ class PreFilters:
         #: Plugins that always say the same of all pods of a kind.
         self._constant = frozenset(each for each in plugins if isinstance(each, LocalPlugin))
         self._kind_of = pod_classes(context.state.cluster, Aspect.FILTERS)
-        self._kinds: LruCache[int, _Kind] = LruCache(_CAPACITY)
+        self._kinds: LruCache[int, PodKind] = LruCache(_CAPACITY)
         #: Whose terms may concern pods of any kind, and how many there were when the kinds were met.
         self._carriers, self._indexed = context.carriers, len(context.carriers)
         # Answers may name nodes.
@@ -73,20 +75,18 @@ class PreFilters:
         if kind is None:
             kind = self._classify(pod)
             self._kinds.put(number, kind)
-        if kind.asked is None:
-            return _asked(pod, kind.plugins)
-        known = kind.asked
-        return PreFilterResult(pod, known.plugins, known.allowed, known.restricting, known.failure)
+        known = kind.asked or _asked(pod, kind.plugins)
+        return PreFilterResult(pod, known.plugins, known.allowed, known.restricting, known.failure, kind)
 
     def _forget(self) -> None:
         self._kinds = LruCache(_CAPACITY)
 
-    def _classify(self, pod: int) -> _Kind:
+    def _classify(self, pod: int) -> PodKind:
         """Sort the plugins by how they treat a kind of pods."""
         concerned = [plugin for plugin in self._plugins if plugin.applies_to(pod)]
         answered = tuple((each, each.prefilter(pod) if each in self._constant else None) for each in concerned)
         settled = all(answer is not None for _, answer in answered)
-        return _Kind(answered, _asked(pod, answered) if settled else None)
+        return PodKind(answered, _asked(pod, answered) if settled else None)
 
 
 def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]]) -> PreFilterResult:
