@@ -211,6 +211,17 @@ class WidePlugin(ScorePlugin, Protocol):
         ...
 
 
+def at_feasible(plugin: ScorePlugin, pod: int, feasible: BoolArray) -> Scores | int | None:
+    """``score_all`` by ``score``: 0 for nodes that are not feasible, bool[node]."""
+    nodes = np.flatnonzero(feasible)
+    found = plugin.score(pod, nodes)
+    if found is None or isinstance(found, int):
+        return found
+    scores = np.zeros(len(feasible), dtype=np.int64)
+    scores[nodes] = found
+    return scores
+
+
 def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores | int | None:
     """``score`` for some of ``count`` nodes, by ``score_all``."""
     feasible = np.zeros(count, dtype=bool)

@@ -14,7 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.scheduling.framework.extension_points import MAX_SCORE, PhaseTimer, ScorePlugin, Scores, WidePlugin, untimed
+from restow.scheduling.framework.extension_points import (
+    MAX_SCORE,
+    PhaseTimer,
+    ScorePlugin,
+    Scores,
+    WidePlugin,
+    at_feasible,
+    untimed,
+)
 
 #: Up to this weight, what all plugins together say fits into narrow integers.
 _LIGHT = 16
@@ -57,8 +65,17 @@ class Ranking:
         self._total = total
         self._constant = constant
         self._scores = scores
-        #: The nodes with the highest total, in order of their names.
-        self.best: IntArray = (total == total.max()).nonzero()[0]
+
+    @property
+    def first(self) -> int:
+        """The first of the best nodes."""
+        return int(self._total.argmax())
+
+    @cached_property
+    def best(self) -> IntArray:
+        """The nodes with the highest total, in order of their names."""
+        nodes: IntArray = (self._total == self._total.max()).nonzero()[0]
+        return nodes
 
     @cached_property
     def nodes(self) -> IntArray:
@@ -95,7 +112,7 @@ def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin], timer
     total: Scores | None = None
     scores: list[tuple[WeightedPlugin, Scores | int]] = []
     for each in plugins:
-        score = each.wide.score_all(pod, feasible) if each.wide else _one_by_one(each.plugin, pod, feasible)
+        score = each.wide.score_all(pod, feasible) if each.wide else at_feasible(each.plugin, pod, feasible)
         timer("Score", each.plugin.name)
         if score is None:
             continue
@@ -105,7 +122,9 @@ def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin], timer
         else:
             weighted = each.weigh(score)
             total = weighted if total is None else total + weighted
-    return Ranking(feasible, scores, np.where(feasible, 0 if total is None else total, _INFEASIBLE), constant)
+    if total is None or not feasible.all():
+        total = np.where(feasible, 0 if total is None else total, _INFEASIBLE)
+    return Ranking(feasible, scores, total, constant)
 
 
 def best_of(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin], timer: PhaseTimer = untimed) -> IntArray:
@@ -118,13 +137,3 @@ def best_of(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin], timer:
             weighted = each.weigh(score)
             total = weighted if total is None else total + weighted
     return nodes if total is None else nodes[total == total.max()]
-
-
-def _one_by_one(plugin: ScorePlugin, pod: int, feasible: BoolArray) -> Scores | int | None:
-    nodes = np.flatnonzero(feasible)
-    found = plugin.score(pod, nodes)
-    if found is None or isinstance(found, int):
-        return found
-    scores = np.zeros(len(feasible), dtype=np.int64)
-    scores[nodes] = found
-    return scores

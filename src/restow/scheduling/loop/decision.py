@@ -81,7 +81,7 @@ class SchedulingDecision:
     @property
     def node(self) -> int:
         """The first of the best nodes, or PENDING."""
-        return PENDING if self.ranking is None else int(self.best[0])
+        return PENDING if self.ranking is None else self.ranking.first
 
     @property
     def nominated_node(self) -> int:

@@ -34,6 +34,7 @@ from restow.scheduling.framework.extension_points import (
     PreFiltered,
     Scores,
     UnknownError,
+    at_feasible,
     scaled,
 )
 from restow.scheduling.framework.minors import (
@@ -176,6 +177,10 @@ class DynamicResources:
             return None
         scores = np.array([self._score(cycle, node) for node in nodes.tolist()], dtype=np.int64)
         return scaled(scores, int(scores.max()))
+
+    def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
+        """The scores of all nodes; no opinion about a pod without claims, whatever nodes there are."""
+        return at_feasible(self, pod, feasible) if self._scores_alternatives and self.applies_to(pod) else None
 
     def _unknown(self, pod: int) -> str:
         """Why it is not known which devices a pod gets; empty if it is."""
