@@ -9,7 +9,8 @@ visited.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -213,7 +214,7 @@ class Filters:
             if excluded is not None:
                 verdict[excluded[0]] = excluded[1]
             for nodes, categories in answers:
-                verdict[nodes] = categories
+                verdict[nodes] = categories()
             for node, category in kept.items():
                 verdict[node] = category
             return verdict
@@ -262,23 +263,30 @@ class Filters:
         plugin, pod = self._sample[key]
         return self.numbered(plugin, plugin.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
 
-    def _ask_others(self, asked: PreFilterResult, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
+    def _ask_others(
+        self, asked: PreFilterResult, passes: BoolArray
+    ) -> Iterator[tuple[IntArray, Callable[[], Categories]]]:
         """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""
         for plugin in asked.plugins:
             if plugin.name not in self._local:
-                left = np.flatnonzero(passes)
+                left = self._everywhere if passes.all() else np.flatnonzero(passes)
                 if len(left) == 0:
                     return
-                if plugin.name in self._late:
-                    categories = self._late[plugin.name].at(asked.pod, left)
-                    passes[left] = np.equal(categories, PASSES)
-                    yield left, categories
-                    continue
-                result = plugin.filter(asked.pod, left)
-                accepted = result.passes
+                accepted, categories = self._asked_late(plugin, asked.pod, left)
                 if not accepted.all():
                     passes[left] = accepted
-                    yield left, self.numbered(plugin, result)
+                    yield left, categories
+
+    def _asked_late(
+        self, plugin: FilterPlugin, pod: int, nodes: IntArray
+    ) -> tuple[BoolArray, Callable[[], Categories]]:
+        """Which of some nodes a plugin accepts, and what finds the categories of all of them."""
+        late = self._late.get(plugin.name)
+        if late is not None:
+            known = late.at(pod, nodes)
+            return np.equal(known, PASSES), lambda: known
+        result = plugin.filter(pod, nodes)
+        return result.passes, partial(self.numbered, plugin, result)
 
     def _filter_kept(self, asked: PreFilterResult) -> Mapping[int, int]:
         """The verdict on nodes that are kept for other pods too."""

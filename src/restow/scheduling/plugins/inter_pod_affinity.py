@@ -47,9 +47,6 @@ from restow.scheduling.sampling.relative_scores import Ranged, RelativeScores
 
 NAME = "InterPodAffinity"
 
-#: More than any summed weight.
-_BEYOND = np.iinfo(np.int64).max
-
 _OUTCOMES = (
     Outcome(("node(s) didn't match pod affinity rules",), unresolvable=True),
     Outcome(("node(s) didn't match pod anti-affinity rules",)),
@@ -177,8 +174,15 @@ class InterPodAffinity:
         raw = self._raw(pod)
         if raw is None:
             return None
-        lowest, highest = int(np.where(feasible, raw, _BEYOND).min()), int(np.where(feasible, raw, -_BEYOND).max())
-        return 0 if lowest == highest else _normalised(raw, lowest, highest)
+        some = raw if feasible.all() else raw[feasible]
+        lowest, highest = int(some.min()), int(some.max())
+        if lowest == highest:
+            return 0
+        if highest - lowest >= len(raw):
+            return _normalised(raw, lowest, highest)
+        # Each value once; what is beyond them is not feasible.
+        scores = _normalised(np.arange(lowest, highest + 1), lowest, highest).astype(np.int16)
+        return scores.take(raw - lowest, mode="clip")
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
         """The scores in windows of the nodes."""
