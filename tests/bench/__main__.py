@@ -30,7 +30,9 @@ class Part:
 
 PARTS = {
     "deciding": Part("bench.deciding", "time to decide, beside the Descheduler", _ORACLE),
-    "placement": Part("bench.placing", "time to place pods, beside kube-scheduler", _ORACLE),
+    "placement": Part(
+        "bench.placing", "time to place pods, beside kube-scheduler and scheduler-library", (*_ORACLE, "--library")
+    ),
     "landing": Part("bench.landings", "moves and the balance after them, beside the Descheduler's", _ORACLE),
     "repair": Part("bench.repairs", "time to repair a plan after a landing, beside making it anew"),
     "joint": Part("bench.joint_plans", "moves and the goal reached: strategies of today and Rebalance, steered"),

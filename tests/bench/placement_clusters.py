@@ -44,6 +44,8 @@ class Scenario:
     #: The same for the pods that are there.
     resident: Shape = lambda _: {}
     services: int = 0
+    #: Whether pods get a node only where others leave it.
+    preempts: bool = False
 
 
 def _basic(_: int) -> Object:
@@ -100,7 +102,7 @@ SCENARIOS = (
     Scenario("default spreading", _behind_services, services=10),
     Scenario("node affinity", _in_zones),
     Scenario("a mix", _mixed),
-    Scenario("preemption", _important, resident=_large),
+    Scenario("preemption", _important, resident=_large, preempts=True),
 )
 
 

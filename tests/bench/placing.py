@@ -1,7 +1,9 @@
-"""Placements a second: restow and the real kube-scheduler, in process, on the same clusters in one run.
+"""Placements a second: restow, the real kube-scheduler and scheduler-library, in process, on the same clusters in one run.
 
-Either places the pods of a dump one after the other, each on the cluster that the one before it left. The Go program
-does so twice: with every node visited, as restow does, and as it comes, where it stops at a sample of the nodes.
+Each places the pods of a dump one after the other, each on the cluster that the one before it left. The Go programs do so
+twice: kube-scheduler with every node visited, as restow does, and as it comes, where it stops at a sample of the nodes;
+the library with every node visited, and as it comes, where it takes the first node that fits, without scores, and moves
+nobody away for a pod.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from bench.inputs import CACHE
 from bench.placement_clusters import SCENARIOS, Scenario, objects
 from bench.table import machine
 from builders import a_list
+from oracle.build import BINARIES
 from oracle.scheduler_process import scheduler_binary
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
@@ -32,6 +35,7 @@ SIZES = (1_000, 5_000)
 #: Pods to be placed: in a dump, and by the Go program, which takes the first of them.
 WAITING, FEWER = 1_000, 200
 _RUNS = 3
+_LIBRARY = BINARIES / "schedulerlibrary"
 _TOLD = re.compile(rb"of (\d+) in ([\d.]+) s")
 
 
@@ -44,14 +48,32 @@ class Row:
     restow: float
     all_nodes: float
     sampled: float
+    #: None where pods get a node only by preemption.
+    library: float | None
+    first_fit: float | None
 
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
-        figures = (self.restow, self.all_nodes, self.restow / self.all_nodes, self.sampled, self.restow / self.sampled)
-        return f"{self.nodes:,}", self.scenario, *(f"{each:,.0f}" for each in figures)
+        peers = [each for peer in (self.all_nodes, self.sampled, self.library) for each in self._beside(peer)]
+        figures = (self.restow, *peers, self.first_fit)
+        return f"{self.nodes:,}", self.scenario, *("-" if each is None else f"{each:,.0f}" for each in figures)
+
+    def _beside(self, peer: float | None) -> tuple[float | None, float | None]:
+        return peer, None if peer is None else self.restow / peer
 
 
-_HEADINGS = ("nodes", "scenario", "restow", "kube-scheduler, all nodes", "factor", "kube-scheduler, sampling", "factor")
+_HEADINGS = (
+    "nodes",
+    "scenario",
+    "restow",
+    "kube-scheduler, all nodes",
+    "factor",
+    "kube-scheduler, sampling",
+    "factor",
+    "scheduler-library, all nodes",
+    "factor",
+    "scheduler-library, first that fits",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -63,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         _print(_HEADINGS, "-" * 3)
         for nodes in given.nodes:
             for scenario in chosen:
-                rows.append(measure(scenario, nodes, scheduler_binary()))
+                rows.append(measure(scenario, nodes))
                 _print(rows[-1].cells())
         if given.markdown:
             replace(given.markdown, rows)
@@ -82,16 +104,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def measure(scenario: Scenario, nodes: int, binary: Path) -> Row:
+def measure(scenario: Scenario, nodes: int) -> Row:
     """The best of several short runs of each: what disturbs a run only ever makes it slower."""
-    dump = _dump(scenario, nodes)
+    dump, real = _dump(scenario, nodes), scheduler_binary()
+    library = None if scenario.preempts else _LIBRARY
     runs = range(_RUNS)
     return Row(
         scenario.name,
         nodes,
         restow=max(_restow(dump) for _ in runs),
-        all_nodes=max(_upstream(binary, dump, "-all-nodes") for _ in runs),
-        sampled=max(_upstream(binary, dump) for _ in runs),
+        all_nodes=max(_upstream(real, dump, "-all-nodes") for _ in runs),
+        sampled=max(_upstream(real, dump) for _ in runs),
+        library=max(_upstream(library, dump, "-all-nodes") for _ in runs) if library else None,
+        first_fit=max(_upstream(library, dump) for _ in runs) if library else None,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench import placing
@@ -12,11 +14,16 @@ from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.loop.scheduling_pass import schedule
 
-ROW = placing.Row("basic", 5_000, restow=8_000.0, all_nodes=100.0, sampled=400.0)
+ROW = placing.Row("basic", 5_000, restow=8_000.0, all_nodes=100.0, sampled=400.0, library=50.0, first_fit=9_000.0)
 
 
 def test_a_row_says_how_many_times_as_fast_restow_is() -> None:
-    assert ROW.cells() == ("5,000", "basic", "8,000", "100", "80", "400", "20")
+    assert ROW.cells() == ("5,000", "basic", "8,000", "100", "80", "400", "20", "50", "160", "9,000")
+
+
+def test_a_row_has_no_figures_of_a_library_that_cannot_preempt() -> None:
+    row = replace(ROW, library=None, first_fit=None)
+    assert row.cells()[-3:] == ("-", "-", "-")
 
 
 def test_the_table_takes_the_place_of_the_one_before(tmp_path) -> None:
@@ -41,4 +48,4 @@ def test_a_page_without_a_place_for_the_table_is_refused(tmp_path) -> None:
 def test_every_pod_of_a_scenario_finds_a_node(scenario) -> None:
     schedulers = Schedulers(Context.of(ClusterState(a_cluster(*objects(scenario, nodes=12, waiting=9)))))
     for decision in schedule(schedulers):
-        assert (decision.nominated_node if scenario.name == "preemption" else decision.node) >= 0
+        assert (decision.nominated_node if scenario.preempts else decision.node) >= 0

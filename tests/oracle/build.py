@@ -7,6 +7,8 @@ With ``--minors 1.35 1.37``, or ``--minors all``, kube-scheduler of these minors
 of Kubernetes' modules (``MINORS``), built as build/oracle/scheduler-1.35. That takes minutes for each. With 1.33 come the
 plugins of kubernetes-sigs/scheduler-plugins, of which no newer release is served.
 
+With ``--library``, the program around sigs.k8s.io/scheduler-library, too, which is measured and not asked.
+
 The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/NAME .`` in ``tests/oracle/NAME`` for each, where
 a suitable Go is on the path. The first build compiles Kubernetes and takes minutes; later ones take seconds.
 """
@@ -26,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).resolve().parent
 BINARIES = ROOT / "build" / "oracle"
 PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscaler", "kubelet")
+_MEASURED = "schedulerlibrary"
 #: The version of each minor's modules, besides that of scheduler/go.mod.
 MINORS = {33: "33.13", 34: "34.4", 35: "35.4", 37: "37.2"}
 _LINKED = "36.1"
@@ -55,13 +58,14 @@ def main() -> None:
     names = {f"1.{minor}": minor for minor in MINORS}
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--minors", nargs="+", default=[], choices=["all", *names])
-    wanted = options.parse_args().minors
+    options.add_argument("--library", action="store_true")
+    given = options.parse_args()
     go = go_on_the_path() or installed_go()
     BINARIES.mkdir(parents=True, exist_ok=True)
-    for program in PROGRAMS:
+    for program in (*PROGRAMS, *([_MEASURED] if given.library else [])):
         build(go, SOURCES / program, BINARIES / program)
     for name, minor in names.items():
-        if name in wanted or "all" in wanted:
+        if name in given.minors or "all" in given.minors:
             build(go, source_of(go, minor), BINARIES / f"scheduler-{name}", f"-tags=kube1{minor}")
             for program in _WITH_MINOR.get(minor, ()):
                 build(go, SOURCES / program, BINARIES / program)
