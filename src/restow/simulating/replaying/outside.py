@@ -8,7 +8,6 @@ deleted by somebody. Taints that follow from the state of a node, and those of r
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,10 +17,10 @@ from restow.kube.manifests import manifest_of
 from restow.live.reading import METRICS
 from restow.recordings.reading import Document, RecordedChange, RecordedSpan
 from restow.simulating.api_server.eviction import EVICTED
+from restow.simulating.replaying.deletions import OwnedPods
 from restow.simulating.replaying.documents import (
     RecordedObjects,
     condition,
-    controller_of,
     disruption,
     is_over,
     is_terminating,
@@ -75,8 +74,6 @@ _FOLLOWING: Final = frozenset(("generation", "deletionTimestamp", "deletionGrace
 _WRITTEN: Final = ("deployment.kubernetes.io/",)
 #: What the control plane says of a node from which it hears nothing.
 _SILENT: Final = "Unknown"
-#: Milliseconds by which watches of two kinds may be apart.
-_APART: Final = 5_000
 
 
 @dataclass(slots=True)
@@ -91,28 +88,22 @@ class OutsideEvents:
     _cordoned: set[str] = field(default_factory=set)
     _drained: set[str] = field(default_factory=set)
     _deleted: set[str] = field(default_factory=set)
-    #: The pods of each controller that are there and not on their way out, by uid.
-    _active: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _owned: OwnedPods = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with no pods."""
+        self._owned = OwnedPods(self.objects)
 
     def all(self) -> Iterator[TimedEvent]:
         """Yield the events, by time."""
         for each in self.span.start:
             if each["kind"] == "Node" and spec_of(each).get("unschedulable"):
                 self._cordoned.add(metadata_of(each)["name"])
-            self._count(each, each)
+            self._owned.take(each, each)
         for change in self.span.changes:
             for word, text, action in self._of(change):
                 yield TimedEvent(change.at * MILLISECOND - self.begins, word, action, (), text)
-            self._count(change.new, change.new or change.old)
-
-    def _count(self, now: Document | None, known: Document | None) -> None:
-        if known is None or known["kind"] != "Pod":
-            return
-        pods, uid = self._active[controller_of(known).get("uid", "")], metadata_of(known).get("uid", "")
-        if is_terminating(now) or is_over(now):
-            pods.discard(uid)
-        else:
-            pods.add(uid)
+            self._owned.take(change.new, _known(change))
 
     def _of(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
         kind = change.key[0]
@@ -187,18 +178,8 @@ class OutsideEvents:
         if not self.objects.is_made(pod):
             self._deleted.add(uid)
             yield "delete", f"delete {_title(reference_to(pod))}", DeletePod(self._choice(pod))
-        elif not is_over(pod) and self._is_missed(change.at, pod):
+        elif not is_over(pod) and not self._owned.may_delete(change.at, pod):
             yield "delete", f"delete {_title(reference_to(pod))}", DeletePod(self._choice(pod))
-
-    def _is_missed(self, at: int, pod: Document) -> bool:
-        """Whether the controller of a pod wants as many pods as it has, so that it has not deleted this one."""
-        owner = controller_of(pod)
-        # That it was given a smaller size may be seen a moment later than what it did about it.
-        seen = list(self.objects.between(owner["uid"], at, at + _APART))
-        if owner["kind"] not in _COUNTED or any(map(is_terminating, seen)):
-            return False
-        wanted = min(spec_of(each).get("replicas", 1) for each in seen if each is not None)
-        return len(self._active[owner["uid"]]) <= wanted and not any(_is_outdated(pod, each) for each in seen)
 
     def _choice(self, pod: Document) -> PodOfWorkload:
         workload = self.objects.workload_of(pod)
@@ -215,20 +196,10 @@ class OutsideEvents:
         return manifest_of(self.times.annotated(document, self.objects))
 
 
-#: Controllers that delete a pod because they have too many, or a new template.
-_COUNTED: Final = ("ReplicaSet", "ReplicationController", "StatefulSet")
-
-
 def _known(change: RecordedChange) -> Document:
     found = change.new or change.old
     assert found is not None
     return found
-
-
-def _is_outdated(pod: Document, owner: Document | None) -> bool:
-    """Whether a StatefulSet has another revision than a pod."""
-    wanted = "" if owner is None else status_of(owner).get("updateRevision", "")
-    return bool(wanted) and (metadata_of(pod).get("labels") or {}).get("controller-revision-hash", wanted) != wanted
 
 
 def _written(document: Document) -> Document:
