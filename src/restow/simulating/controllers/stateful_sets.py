@@ -8,7 +8,7 @@ StatefulSet controller, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from restow.simulating.controllers.revisions import (
     revisions_of,
 )
 from restow.simulating.virtual_cluster import ObjectQueue, VirtualCluster
-from restow.workloads.controllers import BURST, STATEFUL_SET, ControlledPod, ordinal_of, stateful_set
+from restow.workloads.controllers import BURST, NOTHING, STATEFUL_SET, Actions, ControlledPod, ordinal_of, stateful_set
 from restow.workloads.made_of import REVISION_HASH
 
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
@@ -79,8 +79,7 @@ class StatefulSetController:
             self._store.delete("Pod", found.metadata.namespace, pod.name)
         if max(len(actions.create), len(actions.delete)) == BURST:
             self._queue.add(key_of(found))
-        settled = not actions.create and not actions.delete and self._is_settled(found, seen)
-        if settled or found.spec.pod_management_policy == "Parallel":
+        if may_update(found, actions, seen):
             self._update_next(found, update)
 
     def _seen(self, found: StatefulSet, pod: Pod) -> ControlledPod:
@@ -88,27 +87,15 @@ class StatefulSetController:
         wait = available_in(pod, found.spec.min_ready_seconds, self._clock.now)
         return structs.replace(controlled(pod), ready=wait == 0)
 
-    @staticmethod
-    def _is_settled(found: StatefulSet, seen: Sequence[ControlledPod]) -> bool:
-        """Whether all pods that are wanted are there and well, and no others."""
-        well = [pod for pod in seen if pod.is_active and pod.ready]
-        return len(well) == len(seen) == len(_wanted(found))
-
     def _update_next(self, found: StatefulSet, update: ControllerRevision) -> None:
-        """Delete the last pod of an old template, unless one after it is not well again."""
-        strategy = found.spec.update_strategy
-        if strategy.type == "OnDelete":
-            return
-        for ordinal in reversed(_wanted(found)):
-            pod: Pod | None = self._store.get("Pod", found.metadata.namespace, f"{found.metadata.name}-{ordinal}")
-            if pod is None or _keeps_old(found, ordinal):
-                return
-            if not is_of(pod, update.metadata.name) and not pod.metadata.is_terminating:
-                self._store.delete("Pod", *key_of(pod))
-                return
-            seen = self._seen(found, pod)
-            if not (seen.is_active and seen.ready):
-                return
+        """Delete the pod that an update has come to."""
+        names = {ordinal: f"{found.metadata.name}-{ordinal}" for ordinal in _wanted(found)}
+        there = {ordinal: self._store.get("Pod", found.metadata.namespace, name) for ordinal, name in names.items()}
+        pods: dict[int, Pod] = {ordinal: pod for ordinal, pod in there.items() if pod is not None}
+        old = {ordinal for ordinal, pod in pods.items() if not is_of(pod, update.metadata.name)}
+        turn = next_in_update(found, {ordinal: self._seen(found, pod) for ordinal, pod in pods.items()}, old)
+        if turn is not None:
+            self._store.delete("Pod", *key_of(pods[turn]))
 
     def _create(self, found: StatefulSet, ordinal: int, revision: ControllerRevision) -> None:
         name = f"{found.metadata.name}-{ordinal}"
@@ -163,6 +150,31 @@ class StatefulSetController:
         used = {hash_of(current), hash_of(update)}
         delete_old(self._store, found, used, found.spec.revision_history_limit)
         self._queue.add_after_first(key, waits)
+
+
+def may_update(found: StatefulSet, actions: Actions, seen: Sequence[ControlledPod]) -> bool:
+    """Whether an update may go on, given all pods and what is done about their number: at any time, or once all are well."""
+    well = [pod for pod in seen if pod.is_active and pod.ready]
+    is_settled = actions == NOTHING and len(well) == len(seen) == len(_wanted(found))
+    return is_settled or found.spec.pod_management_policy == "Parallel"
+
+
+def next_in_update(found: StatefulSet, pods: Mapping[int, ControlledPod], old: Container[int]) -> int | None:
+    """The ordinal that an update deletes now, by the pods of ordinals and those that are ``old``, of another template.
+
+    It is the last old one, unless one after it is not well again.
+    """
+    if found.spec.update_strategy.type == "OnDelete":
+        return None
+    for ordinal in reversed(_wanted(found)):
+        pod = pods.get(ordinal)
+        if pod is None or _keeps_old(found, ordinal):
+            return None
+        if ordinal in old and not pod.terminating:
+            return ordinal
+        if not (pod.is_active and pod.ready):
+            return None
+    return None
 
 
 def _completed(status: StatefulSetStatus) -> StatefulSetStatus:
