@@ -95,6 +95,35 @@ def test_a_pod_deleted_right_after_a_rollout_is_from_outside(tmp_path):
     assert [each.startswith("delete pod/web-") for each in texts[1:]] == [True]
 
 
+def an_update_of_db(**strategy):
+    """Events in which db gets another template, after its strategy."""
+    written_set = written(a_controller("StatefulSet", "db", 2))
+    written_set["spec"]["updateStrategy"] = strategy
+    return [{"apply": written_set}, {"setImage": "statefulset/db", "to": {"c": "i:2"}}]
+
+
+@pytest.mark.parametrize("strategy", [{"type": "OnDelete"}, {"rollingUpdate": {"partition": 2}}], ids=str)
+def test_a_pod_that_no_update_deletes_is_deleted_from_outside(tmp_path, strategy):
+    """It is of an old template, but the strategy leaves it to people, or keeps it below the partition."""
+    texts, _ = found(tmp_path, *an_update_of_db(**strategy), {"delete": "pod/db-0"})
+    assert texts[-2:] == ["roll out statefulset/db", "delete pod/db-0"]
+
+
+def test_a_pod_whose_turn_in_an_update_has_not_come_is_deleted_from_outside(tmp_path):
+    """The update waits for db-1, which finds no node."""
+    cordons = [{"cordon": f"n{number}"} for number in (1, 2, 3)]
+    texts, _ = found(tmp_path, *cordons, *an_update_of_db(), {"delete": "pod/db-0"})
+    assert texts[-2:] == ["roll out statefulset/db", "delete pod/db-0"]
+
+
+def test_a_pod_that_is_too_many_and_waits_for_others_to_be_well_is_deleted_from_outside(tmp_path):
+    """A StatefulSet that wants one pod fewer deletes db-1 once db-0 is there, which finds no node."""
+    cordons = [{"cordon": f"n{number}"} for number in (1, 2, 3)]
+    events = [{"delete": "pod/db-0"}, {"scale": "statefulset/db", "to": 1}, {"delete": "pod/db-1"}]
+    texts, _ = found(tmp_path, *cordons, *events)
+    assert texts[-3:] == ["delete pod/db-0", "scale statefulset/db to 1", "delete pod/db-1"]
+
+
 def test_an_eviction_is_that_of_another_client(tmp_path):
     assert found(tmp_path, then=lambda scene: evict(scene.store, "default", scene.names("web")[0])) == ([], 1)
 

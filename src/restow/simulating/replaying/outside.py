@@ -99,11 +99,11 @@ class OutsideEvents:
         for each in self.span.start:
             if each["kind"] == "Node" and spec_of(each).get("unschedulable"):
                 self._cordoned.add(metadata_of(each)["name"])
-            self._owned.take(each, each)
+            self._owned.take(None, each)
         for change in self.span.changes:
             for word, text, action in self._of(change):
                 yield TimedEvent(change.at * MILLISECOND - self.begins, word, action, (), text)
-            self._owned.take(change.new, _known(change))
+            self._owned.take(change.old, change.new)
 
     def _of(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
         kind = change.key[0]
