@@ -183,7 +183,7 @@ ADDED_ON_HOST_NETWORK: Final = Toleration(
     key="node.kubernetes.io/network-unavailable", operator="Exists", effect="NoSchedule"
 )
 #: Taints that an existing pod has to tolerate too.
-_EXPELLING = ("NoExecute",)
+EXPELLING: Final = ("NoExecute",)
 
 
 def runs_on(nodes: Nodes, selection: NodeSelection, tolerations: Sequence[Toleration]) -> BoolArray:
@@ -193,7 +193,7 @@ def runs_on(nodes: Nodes, selection: NodeSelection, tolerations: Sequence[Tolera
 
 def stays_on(nodes: Nodes, selection: NodeSelection, tolerations: Sequence[Toleration]) -> BoolArray:
     """The nodes where a pod that is there may stay, bool[node]."""
-    return matches(selection, nodes) & _tolerated(nodes, tolerations, _EXPELLING)
+    return matches(selection, nodes) & _tolerated(nodes, tolerations, EXPELLING)
 
 
 def daemon_set(wanted: BoolArray, allowed: BoolArray, pods: Sequence[ControlledPod]) -> Actions:

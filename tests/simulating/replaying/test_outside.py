@@ -95,6 +95,66 @@ def test_a_pod_deleted_right_after_a_rollout_is_from_outside(tmp_path):
     assert [each.startswith("delete pod/web-") for each in texts[1:]] == [True]
 
 
+def deleting(app):
+    """Delete a pod of a workload."""
+    return lambda scene: scene.delete("Pod", scene.names(app)[0])
+
+
+def an_endless_job(**spec):
+    template = a_template("j", restartPolicy="Never")
+    template["metadata"]["annotations"] = {"simulate.restow.dev/run-for": "10h"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template} | spec}
+
+
+@pytest.mark.parametrize("app", ["web", "agent", "j"])
+def test_a_deleted_pod_of_any_controller_is_from_outside(tmp_path, app):
+    texts, _ = found(tmp_path, start=[*_START, an_endless_job(parallelism=2)], then=deleting(app))
+    assert [each.startswith(f"delete pod/{app}-") for each in texts] == [True]
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        ({"taint": "n1", "with": "a=1:NoExecute"}, "change node/n1"),
+        ({"label": "node/n1", "with": {"zone": "b"}}, "change node/n1"),
+        ({"setImage": "daemonset/agent", "to": {"c": "i:2"}}, "roll out daemonset/agent"),
+        ({"apply": an_endless_job(parallelism=2, suspend=True)}, "change job/j"),
+        ({"apply": an_endless_job(parallelism=1)}, "change job/j"),
+        ({"apply": an_endless_job(parallelism=2, activeDeadlineSeconds=60)}, "change job/j"),
+        ({"delete": "job/j"}, "delete job/j"),
+    ],
+    ids=str,
+)
+def test_a_pod_that_its_controller_has_a_reason_to_delete_is_not_deleted_from_outside(tmp_path, event, text):
+    agent = written(a_controller("DaemonSet", "agent", template=a_template("agent", nodeSelector={"zone": "a"})))
+    fitting = {"label": "node/n1", "with": {"zone": "a"}}
+    start = [agent, an_endless_job(parallelism=2)]
+    assert found(tmp_path, fitting, event, start=start) == (["change node/n1", text], 0)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [{"type": "OnDelete"}, {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}, {"rollingUpdate": {}}],
+    ids=str,
+)
+def test_a_pod_of_a_daemon_set_whose_turn_in_an_update_has_not_come_is_deleted_from_outside(tmp_path, strategy):
+    """People delete it under OnDelete; the others wait for the first new pod, which asks for more than its node has."""
+    agent = written(a_controller("DaemonSet", "agent", updateStrategy=strategy))
+    nowhere = a_template("agent")
+    nowhere["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "64"
+    update = written(a_controller("DaemonSet", "agent", updateStrategy=strategy, template=nowhere))
+
+    def delete_old(scene):
+        scene.delete("Pod", next(pod.metadata.name for pod in scene.pods("agent") if pod.node))
+
+    def later(scene):
+        scene.clock.after(60 * SECOND, lambda: delete_old(scene))
+
+    texts, _ = found(tmp_path, {"apply": update}, start=[agent], then=later)
+    assert texts[0] == "roll out daemonset/agent"
+    assert [each.startswith("delete pod/agent-") for each in texts[1:]] == [True]
+
+
 def an_update_of_db(**strategy):
     """Events in which db gets another template, after its strategy."""
     written_set = written(a_controller("StatefulSet", "db", 2))

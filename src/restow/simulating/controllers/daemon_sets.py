@@ -107,10 +107,7 @@ class DaemonSetController:
     def _nodes_for(self, found: DaemonSet) -> tuple[BoolArray, BoolArray]:
         """The nodes that get a pod, and those where one may stay, bool[node]."""
         nodes = self._simulation.view.state.cluster.nodes
-        spec = found.spec.template.spec
-        affinity = msgspec.convert(spec.get("affinity") or {}, Affinity).node_affinity or NodeAffinity()
-        selection = NodeSelection.compile(spec.get("nodeSelector") or {}, affinity.required)
-        tolerations = _tolerations(spec)
+        selection, tolerations = selection_of(found)
         return runs_on(nodes, selection, tolerations), stays_on(nodes, selection, tolerations)
 
     def _manage(
@@ -184,14 +181,12 @@ class DaemonSetController:
         if surge:
             self._surge_ahead(found, by_node, revision, surge)
             return
-        rule = found.spec.update_strategy.rolling_update or RollingUpdate()
-        most = share(1 if rule.max_unavailable is None else rule.max_unavailable, count, up=True)
         old = [there.old[0] for there in by_node.values() if there.old and not there.new]
         broken = [pod for pod in old if not self._is_available(found, pod)]
         missing = sum(not there.old and not self._has_available(found, there.new) for there in by_node.values())
         missing += sum(bool(there.old and there.new) for there in by_node.values())
         well = [pod for pod in old if self._is_available(found, pod)]
-        for pod in (*broken, *well[: max(0, most - missing)]):
+        for pod in (*broken, *well[: max(0, most_unavailable(found, count) - missing)]):
             self._store.delete("Pod", *key_of(pod))
 
     def _surge_ahead(
@@ -239,6 +234,19 @@ class DaemonSetController:
         used = {(pod.metadata.labels or {}).get(REVISION_HASH, "") for pods in by_node.values() for pod in pods}
         delete_old(self._store, found, {*used, hash_of(revision)}, found.spec.revision_history_limit)
         self._queue.add_after_first(key, waits)
+
+
+def selection_of(found: DaemonSet) -> tuple[NodeSelection, list[Toleration]]:
+    """Which nodes a DaemonSet is for, and what its pods tolerate."""
+    spec = found.spec.template.spec
+    affinity = msgspec.convert(spec.get("affinity") or {}, Affinity).node_affinity or NodeAffinity()
+    return NodeSelection.compile(spec.get("nodeSelector") or {}, affinity.required), _tolerations(spec)
+
+
+def most_unavailable(found: DaemonSet, count: int) -> int:
+    """How many of so many nodes may be without an available pod during an update."""
+    rule = found.spec.update_strategy.rolling_update or RollingUpdate()
+    return share(1 if rule.max_unavailable is None else rule.max_unavailable, count, up=True)
 
 
 def node_for(pod: Pod) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,6 +24,11 @@ _MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
 def metadata_of(document: Document) -> dict[str, Any]:
     """The metadata of an object."""
     return document.get("metadata") or {}
+
+
+def uid_of(document: Document) -> str:
+    """The uid of an object; empty if it has none."""
+    return str(metadata_of(document).get("uid", ""))
 
 
 def spec_of(document: Document) -> dict[str, Any]:
@@ -85,6 +90,13 @@ def controller_of(document: Document) -> dict[str, Any]:
     return next((each for each in owners if each.get("controller")), {})
 
 
+#: By what objects of a kind are looked for.
+_FOUND_BY: Final[Mapping[str, Callable[[Document], str]]] = {
+    "Node": lambda node: str(metadata_of(node)["name"]),
+    "ControllerRevision": lambda revision: str(controller_of(revision).get("uid", "")),
+}
+
+
 @dataclass(slots=True)
 class RecordedObjects:
     """Every object of a part of a recording, as it was at each time."""
@@ -92,6 +104,8 @@ class RecordedObjects:
     #: By uid, when it changed, and to what; None is gone.
     _courses: defaultdict[str, list[tuple[int, Document | None]]] = field(default_factory=lambda: defaultdict(list))
     _last: dict[str, Document] = field(default_factory=dict)
+    #: The uids of all nodes by name, and of all revisions by the uid of their controller, each with its kind.
+    _found_by: defaultdict[tuple[str, str], dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
 
     @staticmethod
     def of(span: RecordedSpan) -> RecordedObjects:
@@ -105,13 +119,15 @@ class RecordedObjects:
             if change.new is not None:
                 found._note(change.at, change.new)
             else:
-                found._courses[metadata_of(known).get("uid", "")].append((change.at, None))
+                found._courses[uid_of(known)].append((change.at, None))
         return found
 
     def _note(self, at: int, document: Document) -> None:
-        uid = metadata_of(document).get("uid", "")
+        uid, kind = uid_of(document), document["kind"]
         self._courses[uid].append((at, document))
         self._last[uid] = document
+        if kind in _FOUND_BY:
+            self._found_by[kind, _FOUND_BY[kind](document)][uid] = None
 
     def between(self, uid: str, since: int, until: int) -> Iterator[Document | None]:
         """Yield what an object was from one time to another, in milliseconds; None where it was gone."""
@@ -121,6 +137,13 @@ class RecordedObjects:
             if at > until:
                 return
             yield document
+
+    def found_by(self, kind: str, what: str, since: int, until: int) -> Iterator[Document | None]:
+        """Yield what the nodes of a name, or the revisions of a controller's uid, were in a time, unless all of it gone."""
+        for uid in self._found_by.get((kind, what), ()):
+            seen = list(self.between(uid, since, until))
+            if any(each is not None for each in seen):
+                yield from seen
 
     def is_made(self, document: Document) -> bool:
         """Whether a simulated controller makes an object: its own is one, and in the recording."""
