@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from restow.scheduling.framework.requeueing import FORCE_ACTIVATE
+from restow.kube.objects import ObjectMeta, PodGroup
+from restow.scheduling.framework.requeueing import FORCE_ACTIVATE, Action, ClusterEvent, Resource
+from restow.scheduling.plugins.gang_scheduling import PLUGIN
 from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduling.queueing.queue_fixtures import NODE_ADDED, NODES, a_pod, a_queue, rejected
 
@@ -51,3 +53,18 @@ def test_a_pod_of_a_group_waits_out_its_backoff() -> None:
     tried = queue.pop(2)
     assert tried is not None
     assert tried.key == "member"
+
+
+def test_of_pods_alike_in_all_but_their_group_the_one_of_the_group_that_comes_is_woken() -> None:
+    there = set()
+    queue = a_queue(
+        gates={PLUGIN.name: lambda pod, _surroundings: None if pod.uid in there else "its group is missing"},
+        interests={PLUGIN.name: PLUGIN.interests or ()},
+    )
+    for uid, group in (("of-a", "a"), ("of-b", "b")):
+        queue.add(a_pod(uid, group=group), 0)
+    there.add("of-b")
+    queue.on_event(
+        ClusterEvent(Resource.POD_GROUP, Action.ADD, new=PodGroup(ObjectMeta(name="b", namespace="default"))), 1
+    )
+    assert (queue.place("of-a"), queue.place("of-b")) == (QueuePlace.GATED, QueuePlace.ACTIVE)
