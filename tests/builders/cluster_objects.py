@@ -115,12 +115,11 @@ def a_pod_group(
     name: str, *, namespace: str = "default", least: int | None = None, priority: int | None = None, **spec: Object
 ) -> Object:
     """A PodGroup of Kubernetes 1.37: a gang that needs so many pods, or a basic group; ``spec`` adds fields by their names."""
-    policy: Object = {"basic": {}} if least is None else {"gang": {"minCount": least}}
     return {
         "apiVersion": "scheduling.k8s.io/v1beta1",
         "kind": "PodGroup",
         "metadata": metadata("PodGroup", name, namespace),
-        "spec": present(schedulingPolicy=policy, priority=priority) | spec,
+        "spec": present(schedulingPolicy=_policy(least), priority=priority) | spec,
     }
 
 
@@ -137,3 +136,22 @@ def a_coscheduled_group(name: str, least: int, **amounts: str) -> Object:
 def in_group(name: str) -> Object:
     """The part of a pod's ``spec`` that makes it one of a group."""
     return {"schedulingGroup": {"podGroupName": name}}
+
+
+def a_gang_workload(name: str, **groups: int | None) -> Object:
+    """A Workload of Kubernetes 1.35 with these groups: gangs that need so many pods, or basic ones (None)."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha1",
+        "kind": "Workload",
+        "metadata": metadata("Workload", name, "default"),
+        "spec": {"podGroups": [{"name": group, "policy": _policy(least)} for group, least in groups.items()]},
+    }
+
+
+def of_workload(name: str, group: str, replica: str | None = None) -> Object:
+    """The part of a pod's ``spec`` that makes it one of a group of a Workload."""
+    return {"workloadRef": present(name=name, podGroup=group, podGroupReplicaKey=replica)}
+
+
+def _policy(least: int | None) -> Object:
+    return {"basic": {}} if least is None else {"gang": {"minCount": least}}

@@ -40,6 +40,7 @@ UNSERVED = (
     "NodeResourceTopology",
     "DeviceTaintRule",
     "PodGroup.scheduling.x-k8s.io",
+    "Workload.scheduling.k8s.io",
 )
 
 

@@ -62,6 +62,7 @@ LOSSES = (
     Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
     # Of pods that are scheduled as groups; here none is.
     Loss("scheduling.k8s.io", "podgroups"),
+    Loss("scheduling.k8s.io", "workloads"),
     Loss("scheduling.x-k8s.io", "podgroups"),
     # Of nodes that align pods; here none does.
     Loss("topology.node.k8s.io", "noderesourcetopologies"),

@@ -204,6 +204,8 @@ def plan(
       kubectl get --raw \
       /apis/resource.k8s.io/v1/devicetaintrules 2>/dev/null; \
       kubectl get --raw \
+      /apis/scheduling.k8s.io/v1alpha1/workloads 2>/dev/null; \
+      kubectl get --raw \
       /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies \
       2>/dev/null; \
       kubectl get -A -o json podgroups.scheduling.k8s.io 2>/dev/null; \

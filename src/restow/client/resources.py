@@ -74,6 +74,7 @@ RESOURCES: Mapping[str, ApiResource] = dict(
         _row("PriorityClass", "priorityclasses", namespaced=False),
         # v1alpha2 is that of Kubernetes 1.36.
         _row("PodGroup", "podgroups", namespaced=True, older="v1alpha2"),
+        _row("Workload.scheduling.k8s.io", "workloads", namespaced=True),
         _row("PodGroup.scheduling.x-k8s.io", "podgroups", namespaced=True),
         _row("PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
         _row("ResourceQuota", "resourcequotas", namespaced=True),

@@ -29,6 +29,7 @@ OPTIONAL = (
     "NodeResourceTopology",
     "DeviceTaintRule",
     "PodGroup",
+    "Workload.scheduling.k8s.io",
     "PodGroup.scheduling.x-k8s.io",
     *DEVICE_KINDS,
 )

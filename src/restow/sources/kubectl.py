@@ -42,6 +42,7 @@ _PATHS: Final = {
 _OPTIONAL: Final = {
     "VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers",
     "DeviceTaintRule": "/apis/resource.k8s.io/v1/devicetaintrules",
+    "Workload.scheduling.k8s.io": "/apis/scheduling.k8s.io/v1alpha1/workloads",
     "NodeResourceTopology": "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
 }
 #: The kind that some API servers have in one version, some in another, and most not at all: kubectl knows which.

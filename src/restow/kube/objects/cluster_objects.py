@@ -203,6 +203,24 @@ class PodGroup(Struct, frozen=True, gc=False):
     status: PodGroupStatus = PodGroupStatus()
 
 
+class WorkloadGroup(Struct, frozen=True, gc=False):
+    """A group of a Workload's pods, or one for each replica key that pods name with it."""
+
+    name: str = ""
+    policy: PodGroupPolicy = PodGroupPolicy()
+
+
+class GangWorkloadSpec(Struct, frozen=True, gc=False, rename="camel"):
+    pod_groups: tuple[WorkloadGroup, ...] = ()
+
+
+class GangWorkload(Struct, frozen=True, gc=False):
+    """How many pods of each of its groups wait for one another. Source: scheduling.k8s.io/v1alpha1 of Kubernetes 1.35."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: GangWorkloadSpec = GangWorkloadSpec()
+
+
 class CoscheduledGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
     """How many pods of a group need nodes before any is bound, and what the cluster must have free for them."""
 
