@@ -26,7 +26,8 @@ from restow.scheduler.attempts import AttemptObserver, AttemptTimer, Result, Run
 from restow.scheduler.pod_requests import PodRequests, Volumes
 from restow.scheduler.settings import SchedulerSettings, kinds_read, volume_patience
 from restow.scheduler.usage import UsageWatch, usage_window
-from restow.scheduling.cycle.cycle import Action, Bind, ClusterChanges, MarkGroup, MarkUnschedulable, SchedulingCycle
+from restow.scheduling.cycle.actions import Action, Bind, MarkGroup, MarkUnschedulable
+from restow.scheduling.cycle.cycle import ClusterChanges, SchedulingCycle
 from restow.scheduling.cycle.mirror import Mirror
 from restow.scheduling.queueing.queued_pods import QueuedPod
 from restow.scheduling.volumes.storage import Reservation

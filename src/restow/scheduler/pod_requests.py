@@ -46,7 +46,7 @@ from restow.errors import ClientError
 from restow.kube.objects import ObjectReference, PersistentVolumeClaim, PodGroup
 from restow.live.cluster import LiveCluster
 from restow.scheduler.attempts import AttemptObserver, RunningAttempt, ref_of
-from restow.scheduling.cycle.cycle import MarkGroup, MarkUnschedulable
+from restow.scheduling.cycle.actions import MarkGroup, MarkUnschedulable
 from restow.scheduling.volumes.storage import Reservation, annotations_of, is_bound
 
 #: The pause between two reads of a pod whose binding is uncertain.

@@ -19,15 +19,8 @@ from restow.cluster.state import ClusterState
 from restow.kube.manifests import Manifest, Pod
 from restow.kube.timestamps import SECOND
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.cycle.cycle import (
-    Bind,
-    ClusterChanges,
-    MarkUnschedulable,
-    ObjectChange,
-    PodChange,
-    PodSnapshot,
-    SchedulingCycle,
-)
+from restow.scheduling.cycle.actions import Bind, MarkUnschedulable
+from restow.scheduling.cycle.cycle import ClusterChanges, ObjectChange, PodChange, PodSnapshot, SchedulingCycle
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.requeueing import PodFacts, pod_facts
 from restow.scheduling.loop.schedulers import Schedulers

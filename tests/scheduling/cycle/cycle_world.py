@@ -19,13 +19,8 @@ from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
 from restow.kube.objects import KINDS
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.cycle.cycle import (
-    Bind,
-    ClusterChanges,
-    MarkGroup,
-    MarkUnschedulable,
-    SchedulingCycle,
-)
+from restow.scheduling.cycle.actions import Bind, MarkGroup, MarkUnschedulable
+from restow.scheduling.cycle.cycle import ClusterChanges, SchedulingCycle
 from restow.scheduling.cycle.mirror import Mirror
 from restow.scheduling.framework.coscheduled_groups import KIND as COSCHEDULED
 from restow.scheduling.framework.coscheduled_groups import CoscheduledKey

@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 from builders import Object, a_node, a_pod
 from restow.cluster.pod_values import POD_GROUP_LABEL
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.cycle.cycle import (
-    Action,
-    Bind,
-    ClusterChanges,
-    MarkUnschedulable,
-    PodChange,
-    PodSnapshot,
-)
+from restow.scheduling.cycle.actions import Action, Bind, MarkUnschedulable
+from restow.scheduling.cycle.cycle import ClusterChanges, PodChange, PodSnapshot
 from restow.scheduling.framework.requeueing import PodFacts
 from restow.scheduling.queueing.queued_pods import QueuePlace
 from scheduling.configurations import COSCHEDULING

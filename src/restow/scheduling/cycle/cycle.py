@@ -14,14 +14,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from restow.cluster.pods import NO_POD, PENDING
-from restow.cluster.state import ClusterState
 from restow.scheduling.configuration.profiles import SchedulerProfile, queueing_rules
+from restow.scheduling.cycle.actions import Action, Bind, MarkGroup, MarkUnschedulable
+from restow.scheduling.cycle.cache import SchedulerCache
 from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts, QueueSurroundings, node_facts, pod_facts
@@ -30,12 +31,11 @@ from restow.scheduling.framework.verdicts import rejecting_plugins
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.group_cycle import decide_group
 from restow.scheduling.loop.group_rules import scheduled_condition
-from restow.scheduling.loop.schedulers import NodeChooser, Schedulers
+from restow.scheduling.loop.schedulers import NodeChooser
 from restow.scheduling.plugins.default_preemption import NAME as PREEMPTION
 from restow.scheduling.queueing import events as queueing
 from restow.scheduling.queueing.queued_pods import QueuedPod, QueuePlace
 from restow.scheduling.queueing.scheduling_queue import QueueSettings, SchedulingQueue
-from restow.scheduling.volumes.storage import Reservation
 
 
 class PodSnapshot(Struct, frozen=True):
@@ -95,79 +95,6 @@ class ClusterChanges:
         changes: Iterable[PodChange | ObjectChange] = (*self.pods, *self.objects)
         for each in changes:
             yield from each.events()
-
-
-class SchedulerCache(Protocol):
-    """The cluster as one scheduler sees it, with what it has decided and the API server does not show yet.
-
-    Pods and nodes are given by row. Source: the Cache and the nominator of kube-scheduler.
-    """
-
-    @property
-    def state(self) -> ClusterState:
-        """The nodes and pods to decide on."""
-
-    @property
-    def schedulers(self) -> Schedulers:
-        """The rules of the profiles on that state."""
-
-    def is_assumed(self, uid: str) -> bool:
-        """Whether a pod has a node only by ``assume``."""
-
-    def assume(self, pod: int, node: int) -> None:
-        """Show a pod on the node where it is about to be bound."""
-
-    def nominate(self, pod: int, node: int) -> Iterable[int]:
-        """Keep a node for a pod; returns the less important pods that lose their nomination for it."""
-
-    def keep(self, pod: int, node: int) -> None:
-        """Keep a node for a pod; others keep their nominations."""
-
-    def drop_nomination(self, pod: int) -> bool:
-        """Keep no node for a pod any longer; whether one was kept."""
-
-
-class Bind(Struct, frozen=True, kw_only=True):
-    """Bind a pod to a node, after its volumes there; if that fails, give up its place in the cache and ``requeue`` it."""
-
-    queued: QueuedPod
-    node: str
-    #: The volumes to bind first; None if there are none.
-    volumes: Reservation | None
-
-
-class MarkUnschedulable(Struct, frozen=True, kw_only=True):
-    """Say why a pod has no node now, make room for it by preemption, and call ``requeue``."""
-
-    queued: QueuedPod
-    message: str
-    #: The plugins that rejected nodes; none after an error, which says nothing about the pod.
-    rejected_by: frozenset[str] = frozenset()
-    is_error: bool = False
-    #: Whether it asks for something that restow does not model, so that no node was looked for.
-    is_unknown: bool = False
-    #: Whether preemption was tried, successfully or not.
-    tried_preemption: bool = False
-    #: The nominated node to write to its status, empty for none; None leaves it as it is.
-    nominated_node: str | None = None
-    #: The pods to delete on that node, the most important first; some may be terminating already.
-    victims: Sequence[PodFacts] = ()
-    #: Less important pods that lose their nomination for that node.
-    outranked: Sequence[PodFacts] = ()
-
-
-class MarkGroup(Struct, frozen=True, kw_only=True):
-    """Say in a PodGroup's status whether its pods get nodes; one that says they do is left as it is."""
-
-    group: GroupKey
-    condition: str
-    is_placed: bool
-    message: str
-    is_error: bool
-
-
-#: What an attempt leads to, to be carried out in order.
-Action = Bind | MarkUnschedulable | MarkGroup
 
 
 class SchedulingCycle:
