@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from builders import a_list, a_node, a_pod, ago
-from builders.cluster_objects import a_pod_group, in_group
+from builders.cluster_objects import a_gang_workload, a_pod_group, in_group, of_workload
 
 
 def test_of_a_group_that_waits_it_says_how_far_it_is_and_whom_it_preempts(restow):
@@ -49,3 +49,24 @@ def test_that_victims_are_on_other_nodes_too_is_said(restow):
         shown().split()
     )
     assert "It would preempt 2 pods on n1 and other nodes" in shown("--pod", "default/high")
+
+
+def test_of_a_gang_of_1_35_it_says_who_waits_on_which_node_and_how_far_the_gang_is(restow):
+    gang = [a_pod(f"gang-{at}", cpu="2", created=ago(9 - at), spec=of_workload("w", "g")) for at in range(2)]
+    dump = msgspec.json.encode(a_list(a_node("n", cpu="3"), a_gang_workload("w", g=2), *gang, a_pod("a", cpu="1")))
+
+    def shown(*arguments):
+        return restow("schedule", "-f", "-", "--scheduler-version", "1.35", *arguments, stdin=dump).out
+
+    table = shown()
+    assert "2 pods get no node, 1 would wait on one for others" in table
+    assert " default/gang-0  waits on n" in table
+    page = shown("--pod", "default/gang-0")
+    assert "default/gang-0 gets no node" in page
+    assert "the group default/w/g needs 2: 1 of its pods finds a node" in page
+    found = msgspec.json.decode(shown("-o", "json"))
+    assert {each["pod"]["name"]: each.get("nominatedNode") for each in found["pods"]} == {
+        "a": None,
+        "gang-0": "n",
+        "gang-1": None,
+    }

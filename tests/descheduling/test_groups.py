@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,17 +19,19 @@ from builders import (
     node_affinity,
     node_term,
 )
-from builders.cluster_objects import a_pod_group, in_group
+from builders.cluster_objects import a_gang_workload, a_pod_group, in_group, of_workload
 from descheduling.harness import a_cluster, a_policy, cycle
 from explaining.explained import a_setting
 from proving.proven import TOLD, codes, landings, moved, prove, proven, read_policy, reasons
 from restow.descheduling.cycle import Cycle
+from restow.descheduling.registry import strategies
 from restow.errors import InputError
 from restow.explaining.answers import explain_pod
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement, SteeringMode
 from restow.proving.planning import make_plan
 from restow.proving.replaying import Replay, replay
+from restow.proving.search import prove_cycle
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 LWS = "leaderworkerset.sigs.k8s.io"
@@ -104,6 +107,28 @@ def test_a_pod_of_a_gang_moves_only_if_the_scheduler_would_try_the_next_one(
     pods = [a_member(name, "n1", labels={}, spec=in_group("gang")) for name in ("a", "b")]
     found = old_pods(*nodes("8", "8"), group, *pods, groups="alone")
     assert codes(found) == ({"a": code, "b": code} if code else {})
+    assert all(says in message for _, _, message in reasons(found).values())
+
+
+@pytest.mark.parametrize(
+    ("workload", "code", "says"),
+    [
+        pytest.param(a_gang_workload("w", g=2), "", "", id="complete"),
+        pytest.param(a_gang_workload("w", g=None), "", "", id="basic"),
+        pytest.param(a_gang_workload("w", g=3), "NoFit", "needs 3 pods with nodes and has 2", id="too few"),
+        pytest.param(a_gang_workload("v", g=2), "NoFit", 'waiting for pods\'s workload "w"', id="missing"),
+    ],
+)
+@pytest.mark.parametrize("groups", ["alone", "together"])
+def test_in_1_35_a_pod_of_a_workload_moves_only_if_its_gang_has_enough_pods_with_nodes(
+    workload: Object, code: str, says: str, groups: str
+) -> None:
+    pods = [a_member(name, "n1", labels={}, spec=of_workload("w", "g")) for name in ("a", "b")]
+    policy = a_policy("PodLifeTime", OLD, restow={"certainty": "possible", "groups": groups})
+    cluster = replace(a_cluster(*nodes("8", "8"), workload, *pods, *TOLD), server_minor=35)
+    found = prove_cycle(cluster, read_policy(policy), strategies(), parse_time(NOW))
+    assert moved(found) == ([] if code else ["a", "b"])
+    assert set(codes(found).values()) == ({code} if code else set())
     assert all(says in message for _, _, message in reasons(found).values())
 
 

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from restow.scheduling.loop.decision import SchedulingDecision
 
 
-#: A pod gets a node, may preempt others, fits nowhere, goes to an unknown node, or may not be scheduled yet.
-Fate = Literal["placed", "preempting", "unschedulable", "unknown", "gated"]
+#: A pod gets a node, may preempt others, waits on a node for others, fits nowhere, goes to an unknown node, or may not be
+#: scheduled yet.
+Fate = Literal["placed", "preempting", "waiting", "unschedulable", "unknown", "gated"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,7 +48,7 @@ class PodRow:
 
     pod: str
     fate: Fate
-    #: Where it goes, or where it preempts others; empty where neither.
+    #: Where it goes, waits, or preempts others; empty where neither.
     node: str = ""
     #: How narrowly the node won, or why there is none.
     why: str = ""
@@ -55,7 +56,7 @@ class PodRow:
     rival: str = ""
     #: The pods that it or its group preempts.
     victims: tuple[str, ...] = ()
-    #: What it waits for, where it or its group preempts others.
+    #: What it waits for, where it waits on a node, or it or its group preempts others.
     clause: str = ""
 
 
@@ -86,6 +87,9 @@ def pod_row(cluster: ClusterSnapshot, decision: SchedulingDecision) -> PodRow:
     if decision.node >= 0:
         why, rival = margin(cluster, decision)
         return PodRow(name(decision.pod), "placed", nodes[decision.node], why, rival)
+    if decision.group_wait is not None and decision.group_wait.holds_node:
+        node = nodes[decision.nominated_node]
+        return PodRow(name(decision.pod), "waiting", node, decision.message, clause=f"waits on {node}")
     if decision.nominated_node >= 0:
         victims, node = tuple(map(name, decision.victims)), nodes[decision.nominated_node]
         return PodRow(
@@ -139,7 +143,7 @@ def print_schedule(rows: Sequence[PodRow], cluster: ScheduledCluster, console: C
     """Print the rows, in the order in which the pods were scheduled, cut to the console's width."""
     width = console.width
     placed = [row for row in rows if row.fate == "placed"]
-    without = [row for row in rows if row.fate in {"preempting", "unschedulable", "unknown"}]
+    without = [row for row in rows if row.fate in {"preempting", "waiting", "unschedulable", "unknown"}]
     sections = (
         cluster.lines(width),
         _placed_lines(rows, placed, width, sampled=cluster.sampled),
@@ -211,10 +215,11 @@ def _totals(placed: Sequence[PodRow], width: int) -> Iterator[Text]:
 
 
 def _without(rows: Sequence[PodRow]) -> str:
-    preempting = sum(row.fate == "preempting" for row in rows)
-    verb = "finds" if len(rows) == 1 else "find"
-    aside = f", {'it' if len(rows) == 1 else f'{preempting:,}'} would preempt others" if preempting else ""
-    return f"{counted(len(rows), 'pod')} {verb} no node{aside}"
+    fates, is_one = Counter[str](row.fate for row in rows), len(rows) == 1
+    verb = "get" if fates["waiting"] else "find"
+    asides = {"preempting": "would preempt others", "waiting": "would wait on one for others"}
+    told = [f", {'it' if is_one else f'{fates[fate]:,}'} {what}" for fate, what in asides.items() if fates[fate]]
+    return f"{counted(len(rows), 'pod')} {verb}{'s' if is_one else ''} no node{''.join(told)}"
 
 
 def _group_lines(title: str, rows: Sequence[PodRow], width: int) -> Iterator[Text]:
@@ -240,9 +245,9 @@ def _message_groups(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
 
 
 def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
-    """Yield a pod's name, and the pods that it would preempt."""
+    """Yield a pod's name, and what it waits for: the pods that it would preempt, or others on a node."""
     name = f"{_INDENT}{printable(row.pod)}"
-    if row.fate != "preempting":
+    if not row.clause:
         yield Text(name)
         return
     victims = f": {some(row.victims, _MOST_VICTIMS)}" if row.victims else ""
@@ -263,7 +268,7 @@ def _gated_lines(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
 def _next_commands(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
     if not rows:
         return
-    asked = next((row for row in rows if row.fate in {"preempting", "unschedulable"}), rows[0])
+    asked = next((row for row in rows if row.fate in {"preempting", "waiting", "unschedulable"}), rows[0])
     commands = {
         f"restow schedule ... --pod {printable(asked.pod)}": "why, node by node",
         "restow schedule ... -o json": "every node and score",

@@ -26,7 +26,7 @@ from restow.scheduler.attempts import AttemptObserver, AttemptTimer, Result, Run
 from restow.scheduler.pod_requests import PodRequests, Volumes
 from restow.scheduler.settings import SchedulerSettings, kinds_read, volume_patience
 from restow.scheduler.usage import UsageWatch, usage_window
-from restow.scheduling.cycle.actions import Action, Bind, MarkGroup, MarkUnschedulable
+from restow.scheduling.cycle.actions import Bind, Hold, MarkGroup, MarkUnschedulable
 from restow.scheduling.cycle.cycle import ClusterChanges, SchedulingCycle
 from restow.scheduling.cycle.mirror import Mirror
 from restow.scheduling.queueing.queued_pods import QueuedPod
@@ -172,7 +172,7 @@ class SchedulerDaemon:
             else:
                 self._start(self._put_back(trial, action, permit))
 
-    def _decide(self, queued: QueuedPod, timing: AttemptTimer) -> Sequence[Action]:
+    def _decide(self, queued: QueuedPod, timing: AttemptTimer) -> Sequence[Bind | MarkUnschedulable | MarkGroup]:
         """The decisions for a pod and its group; an exception in a plugin fails this attempt only."""
         knows_budgets = self.live.unknown(_BUDGETS) is None
         tried = self._cycle.tried_with(queued, _now())
@@ -184,7 +184,9 @@ class SchedulerDaemon:
             self._observer.warn(f"a decision failed: {type(fault).__name__}: {fault}")
             message = f"running the plugins: {type(fault).__name__}: {fault}"
             return [MarkUnschedulable(queued=each, message=message, is_error=True) for each in tried]
-        return [self._as_told(each) if isinstance(each, MarkUnschedulable) else each for each in actions]
+        # It is of no minor in which a pod would wait on its node.
+        known = (each for each in actions if not isinstance(each, Hold))
+        return [self._as_told(each) if isinstance(each, MarkUnschedulable) else each for each in known]
 
     def _as_told(self, action: MarkUnschedulable) -> MarkUnschedulable:
         """What the pod is told, and those of its victims that are still to be deleted."""

@@ -6,7 +6,8 @@ preempts is deleted, and the pod is nominated for the node. Source: scheduleOne,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from typing import Any, Final, NamedTuple
@@ -19,8 +20,9 @@ from restow.cluster.state import ClusterState
 from restow.kube.manifests import Manifest, Pod
 from restow.kube.timestamps import SECOND
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.cycle.actions import Bind, MarkUnschedulable
+from restow.scheduling.cycle.actions import Bind, Hold, MarkUnschedulable
 from restow.scheduling.cycle.cycle import ClusterChanges, ObjectChange, PodChange, PodSnapshot, SchedulingCycle
+from restow.scheduling.cycle.waiting_on_nodes import PREEMPTED, LostNode, WaitingOnNodes, WaitingPod
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.requeueing import PodFacts, pod_facts
 from restow.scheduling.loop.schedulers import Schedulers
@@ -77,6 +79,18 @@ class StoreCache:
 
     def assume(self, pod: int, node: int) -> None:
         """Nothing changes until the pod is bound."""
+
+    @contextmanager
+    def showing(self, places: Iterable[tuple[int, str]]) -> Iterator[None]:
+        """Show pods on the nodes that they wait on, for as long as an attempt takes: others see only what is bound."""
+        state = self.state
+        mark = state.checkpoint()
+        for pod, name in places:
+            node = state.node_called(name)
+            if node >= 0:
+                state.place(pod, node)
+        yield
+        state.undo(mark)
 
     def nominate(self, pod: int, node: int) -> Iterable[int]:
         """Keep a node for a pod; less important pods lose their nomination in memory only."""
@@ -183,11 +197,43 @@ class SchedulerActor:
         self._go_on()
 
     def _try(self, queued: QueuedPod) -> None:
-        for action in self._cycle.attempt(self._cycle.tried_with(queued, self._now())):
-            if isinstance(action, Bind):
-                self._clock.after(_BINDING, partial(self._bind, action))
-            elif isinstance(action, MarkUnschedulable):
-                self._put_back(action)
+        tried = self._cycle.tried_with(queued, self._now())
+        with self._cache.showing(self._places()):
+            actions = self._cycle.attempt(tried)
+        for action in actions:
+            match action:
+                case Bind():
+                    self._clock.after(_BINDING, partial(self._bind, action))
+                case MarkUnschedulable():
+                    self._put_back(action)
+                case Hold():
+                    self._hold(action)
+
+    def _places(self) -> list[tuple[int, str]]:
+        """The pods that wait on their nodes, and these."""
+        rows = [(self._cycle.row(each.pod), each.hold.node) for each in self._waiting.pods.values()]
+        return [(row, node) for row, node in rows if row != NO_POD]
+
+    @property
+    def _waiting(self) -> WaitingOnNodes:
+        return self._cycle.waiting
+
+    def _hold(self, action: Hold) -> None:
+        """Let a pod wait on its node for others of its gang, until its time is over."""
+        pod, waiting = self._get(action.queued.pod), self._waiting.hold(action, self._now())
+        self._cache.drop_nomination(self._cycle.row(action.queued.pod))
+        self._store.update(structs.replace(pod, status=structs.replace(pod.status, nominated_node_name=action.node)))
+        self._clock.at(self._started + ceil(waiting.until * SECOND), self._end_overdue)
+
+    def _end_overdue(self) -> None:
+        for waiting in self._waiting.overdue(self._now()):
+            self._end_waiting(waiting, waiting.timed_out)
+        self._go_on()
+
+    def _end_waiting(self, waiting: WaitingPod, why: LostNode) -> None:
+        """Take the node back from a pod that waits on it."""
+        self._put_back(self._waiting.end(waiting, why))
+        self._waiting.notify_of(waiting, self._now())
 
     def _put_back(self, action: MarkUnschedulable) -> None:
         """Queue a pod again, say why it has no node, and preempt its victims."""
@@ -202,8 +248,9 @@ class SchedulerActor:
         victims = [self._get(victim) for victim in action.victims]
         self._cycle.requeue(action.queued, action.rejected_by, self._now())
         said = with_condition(self._get(pod), "PodScheduled", "False", self._clock.text, "Unschedulable")
-        if action.nominated_node:
-            said = structs.replace(said, status=structs.replace(said.status, nominated_node_name=action.nominated_node))
+        if action.nominated_node is not None:
+            kept = action.nominated_node or None
+            said = structs.replace(said, status=structs.replace(said.status, nominated_node_name=kept))
         self._store.update(said)
         for victim in victims:
             self._preempt(victim)
@@ -221,6 +268,11 @@ class SchedulerActor:
         return found
 
     def _preempt(self, victim: Pod) -> None:
+        """Delete a pod; one that waits on its node only loses that."""
+        waiting = self._waiting.pods.get(victim.metadata.uid)
+        if waiting is not None:
+            self._end_waiting(waiting, PREEMPTED)
+            return
         self._store.update(with_condition(victim, DISRUPTION_TARGET, "True", self._clock.text, "PreemptionByScheduler"))
         self._store.delete("Pod", *key_of(victim))
 

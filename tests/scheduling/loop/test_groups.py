@@ -173,14 +173,6 @@ def test_where_pods_go_is_unknown_if_the_rules_of_their_group_are(minor: int, sp
     assert found.placed() == {}
 
 
-def test_before_1_36_it_is_unknown_where_pods_of_a_workload_go() -> None:
-    """Kubernetes 1.36 knows the field no more: its API server drops it."""
-    pod = a_pod("p", spec={"workloadRef": {"name": "w", "podGroup": "g"}})
-    before, since = (Pass(a_node("n"), pod, minor=minor) for minor in (35, 36))
-    assert before.decisions["p"].unknown == "restow schedules groups as kube-scheduler 1.36 and later do"
-    assert since.node("p") == "n"
-
-
 _TOGETHER: Object = {"disruptionMode": {"all": {}}}
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from builders import ZONE, Object, a_namespace, a_node, a_pod, a_pv, a_pvc, a_storage_class
-from builders.cluster_objects import a_pod_group, in_group
+from builders.cluster_objects import a_gang_workload, a_pod_group, in_group, of_workload
 from builders.devices import (
     a_claim,
     a_device,
@@ -317,6 +317,18 @@ ROWS: dict[Change, tuple[list[Object], Callable[..., object], object, object]] =
         decided,
         ([], NOWHERE.format("no new claims to deallocate, ") + NOT_HELPFUL),
         ([], NOWHERE.format("") + NOT_HELPFUL),
+    ),
+    # One of two finds a node.
+    minors.WORKLOADS: (
+        [
+            a_node("n", cpu="1"),
+            a_gang_workload("w", g=2),
+            a_pod(INCOMING, cpu="1", spec=of_workload("w", "g")),
+            a_pod("other", cpu="1", spec=of_workload("w", "g")),
+        ],
+        decided,
+        (["n"], ""),
+        (["n"], "waiting for minCount pods from a gang to be waiting on permit"),
     ),
     minors.GROUPS: (
         [a_node("n", cpu="3"), a_pod_group("g", least=1), a_pod(INCOMING, cpu="1", spec=in_group("g"))],

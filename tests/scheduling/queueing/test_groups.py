@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from restow.kube.objects import ObjectMeta, PodGroup
+import pytest
+
+from restow.kube.objects import GangWorkload, ObjectMeta, PodGroup
 from restow.scheduling.framework.requeueing import FORCE_ACTIVATE, Action, ClusterEvent, Resource
 from restow.scheduling.plugins.gang_scheduling import PLUGIN
 from restow.scheduling.queueing.queued_pods import QueuePlace
@@ -55,16 +57,37 @@ def test_a_pod_of_a_group_waits_out_its_backoff() -> None:
     assert tried.key == "member"
 
 
-def test_of_pods_alike_in_all_but_their_group_the_one_of_the_group_that_comes_is_woken() -> None:
+def test_a_pod_is_activated_from_wherever_it_waits_without_being_tried() -> None:
+    queue = a_queue(gates={"Gate": lambda pod, _surroundings: "not yet" if pod.name == "gated" else None})
+    queue.add(a_pod("gated"), 0)
+    rejected(queue, "aside", 0, NODES)
+    for key in ("aside", "gated", "gone"):
+        queue.activate(key, 0)
+    assert queue.place("aside") is QueuePlace.ACTIVE
+    assert queue.place("gated") is QueuePlace.GATED
+
+
+GROUP_B = ClusterEvent(Resource.POD_GROUP, Action.ADD, new=PodGroup(ObjectMeta(name="b", namespace="default")))
+WORKLOAD_B = ClusterEvent(Resource.WORKLOAD, Action.ADD, new=GangWorkload(ObjectMeta(name="b", namespace="default")))
+
+
+@pytest.mark.parametrize(
+    ("facts", "event"),
+    [
+        ([{"group": "a"}, {"group": "b"}], GROUP_B),
+        ([{"workload": "a/g"}, {"workload": "b/g"}], WORKLOAD_B),
+    ],
+)
+def test_of_pods_alike_in_all_but_their_group_the_one_of_the_group_that_comes_is_woken(
+    facts: list[dict[str, str]], event: ClusterEvent
+) -> None:
     there = set()
     queue = a_queue(
         gates={PLUGIN.name: lambda pod, _surroundings: None if pod.uid in there else "its group is missing"},
         interests={PLUGIN.name: PLUGIN.interests or ()},
     )
-    for uid, group in (("of-a", "a"), ("of-b", "b")):
-        queue.add(a_pod(uid, group=group), 0)
+    for uid, more in zip(("of-a", "of-b"), facts, strict=True):
+        queue.add(a_pod(uid, **more), 0)
     there.add("of-b")
-    queue.on_event(
-        ClusterEvent(Resource.POD_GROUP, Action.ADD, new=PodGroup(ObjectMeta(name="b", namespace="default"))), 1
-    )
+    queue.on_event(event, 1)
     assert (queue.place("of-a"), queue.place("of-b")) == (QueuePlace.GATED, QueuePlace.ACTIVE)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from restow.scheduling.framework.requeueing import PodFacts
 from restow.scheduling.framework.scheduling_groups import GroupKey
+from restow.scheduling.framework.workload_gangs import GangKey
 from restow.scheduling.queueing.queued_pods import QueuedPod
 from restow.scheduling.volumes.storage import Reservation
 
@@ -51,5 +52,13 @@ class MarkGroup(Struct, frozen=True, kw_only=True):
     is_error: bool
 
 
+class Hold(Struct, frozen=True, kw_only=True):
+    """Let a pod wait on a node for others of its gang: show it there from now on, and call ``waiting.hold``."""
+
+    queued: QueuedPod
+    node: str
+    gang: GangKey
+
+
 #: What an attempt leads to, to be carried out in order.
-Action = Bind | MarkUnschedulable | MarkGroup
+Action = Bind | MarkUnschedulable | MarkGroup | Hold

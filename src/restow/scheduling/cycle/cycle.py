@@ -21,13 +21,16 @@ from msgspec import Struct
 
 from restow.cluster.pods import NO_POD, PENDING
 from restow.scheduling.configuration.profiles import SchedulerProfile, queueing_rules
-from restow.scheduling.cycle.actions import Action, Bind, MarkGroup, MarkUnschedulable
+from restow.scheduling.cycle.actions import Action, Bind, Hold, MarkGroup, MarkUnschedulable
 from restow.scheduling.cycle.cache import SchedulerCache
+from restow.scheduling.cycle.waiting_on_nodes import WaitingOnNodes
 from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.extension_points import PhaseTimer, untimed
+from restow.scheduling.framework.minors import minds_workloads
 from restow.scheduling.framework.requeueing import ClusterEvent, PodFacts, QueueSurroundings, node_facts, pod_facts
 from restow.scheduling.framework.scheduling_groups import GroupKey
 from restow.scheduling.framework.verdicts import rejecting_plugins
+from restow.scheduling.framework.workload_gangs import GangKey
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.group_cycle import decide_group
 from restow.scheduling.loop.group_rules import scheduled_condition
@@ -113,6 +116,8 @@ class SchedulingCycle:
         surroundings = QueueSurroundings(group=self._why_group_waits)
         self.queue = SchedulingQueue(queueing_rules(profiles, surroundings), now, settings)
         self._choice = NodeChooser(chance)
+        #: The pods that are in flight until their gang has enough nodes.
+        self.waiting = WaitingOnNodes(cache, self.queue)
         #: The profiles that preempt.
         self._preempting = frozenset(each.name for each in profiles if each.runs(PREEMPTION, "postFilter"))
 
@@ -146,6 +151,7 @@ class SchedulingCycle:
             self.queue.update(after.facts, now)
         elif before is not None and (after is None or not self._cache.is_assumed(after.facts.uid)):
             self.queue.delete(before.facts.uid)
+            self.waiting.give_up(before.facts.uid, now)
             return before.facts.uid
         return ""
 
@@ -169,7 +175,7 @@ class SchedulingCycle:
     def _others_of_group(self, queued: QueuedPod, now: float) -> list[QueuedPod]:
         row, schedulers = self.row(queued.pod), self._cache.schedulers
         group = None if row == NO_POD else schedulers.group_of(row)
-        if group is None:
+        if group is None or isinstance(group, GangKey):
             return []
         uids = self._cache.state.cluster.pods.uids
         taken = (self.queue.take(uids[each], now) for each in schedulers.waiting_in(group) if each != row)
@@ -184,6 +190,8 @@ class SchedulingCycle:
         Raises whatever a plugin raises; then the state may be in the middle of a dry run, and the pods are in flight.
         """
         group = self._cache.schedulers.group_of(self.row(tried[0].pod)) if tried else None
+        if isinstance(group, GangKey):
+            return self._attempt_for_gang(group, tried[0], timer, knows_budgets=knows_budgets)
         if group is not None:
             return self._attempt_group(group, tried, timer, knows_budgets=knows_budgets)
         return [self._attempt_pod(each, timer, knows_budgets=knows_budgets) for each in tried]
@@ -220,6 +228,20 @@ class SchedulingCycle:
         )
         return [*actions, told]
 
+    def _attempt_for_gang(
+        self, gang: GangKey, queued: QueuedPod, timer: PhaseTimer, *, knows_budgets: bool
+    ) -> Sequence[Action]:
+        """Decide about one pod, and bind all of its gang that wait for it."""
+        pod, gangs = self.row(queued.pod), self._cache.schedulers.gangs
+        found = self._choice.attempt(self._cache.schedulers, pod, timer)
+        if isinstance(found, SchedulingDecision):
+            return [self._unschedulable(queued, found, knows_budgets=knows_budgets)]
+        if problem := gangs.why_not_permitted(gang):
+            return [MarkUnschedulable(queued=queued, message=problem, is_error=True)]
+        if len(gangs.placed(gang)) + 1 < gangs.least(gang):
+            return [Hold(queued=queued, node=self._cache.state.cluster.nodes.names[found], gang=gang)]
+        return [self._bind(queued, pod, found), *self.waiting.bound(gang)]
+
     def _is_missing(self, group: GroupKey | CoscheduledKey, tried: Sequence[QueuedPod]) -> bool:
         """Whether another pod of a group would have been tried as well, if it were not in flight."""
         uids, known = self._cache.state.cluster.pods.uids, {each.key for each in tried}
@@ -236,7 +258,10 @@ class SchedulingCycle:
         return Bind(queued=queued, node=cache.state.cluster.nodes.names[node], volumes=volumes)
 
     def _why_group_waits(self, pod: PodFacts) -> str | None:
-        return self._cache.schedulers.groups.why_not_tried((pod.namespace, pod.group)) if pod.group else None
+        schedulers = self._cache.schedulers
+        if pod.workload and minds_workloads(schedulers.cluster):
+            return schedulers.gangs.why_not_tried(GangKey(pod.namespace, pod.workload))
+        return schedulers.groups.why_not_tried((pod.namespace, pod.group)) if pod.group else None
 
     def requeue(self, queued: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
         """Queue a pod again after an attempt that failed, unless it is gone or has a node by now."""

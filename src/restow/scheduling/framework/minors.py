@@ -64,6 +64,12 @@ INVALID_POOLS_PASSED: Final = Change(
 ALTERNATIVES_SCORED: Final = Change(
     35, "DynamicResources", "Nodes that have the earlier of alternative devices (firstAvailable) score higher."
 )
+WORKLOADS: Final = Change(
+    35,
+    "GangScheduling",
+    "Pods with a workloadRef wait for one another on their nodes (feature gates GenericWorkload and GangScheduling); "
+    "before, the field did not count.",
+)
 DEVICES_IN_ORDER: Final = Change(
     36,
     "DynamicResources",
@@ -82,7 +88,7 @@ GROUPS: Final = Change(
     36,
     "GangScheduling",
     "Pods with a schedulingGroup are decided about together (feature gates GenericWorkload and GangScheduling); before, "
-    "those with a workloadRef waited for one another on their nodes; where they go is unknown.",
+    "those with a workloadRef waited for one another on their nodes.",
 )
 IMPROVED_BALANCE: Final = Change(
     36,
@@ -171,6 +177,7 @@ CHANGES: Final = (
     CLAIM_IN_USE_REASON,
     INVALID_POOLS_PASSED,
     ALTERNATIVES_SCORED,
+    WORKLOADS,
     DEVICES_IN_ORDER,
     EXTENDED_BY_CLASSES,
     GROUPS,
@@ -222,6 +229,11 @@ def holds(change: Change, cluster: ClusterSnapshot) -> bool:
     """Whether the scheduler of a cluster does it; that of a minor that is not known, as the nearest one that is."""
     minor = cluster.server_minor
     return (ASSUMED if minor is None else minor) >= change.since
+
+
+def minds_workloads(cluster: ClusterSnapshot) -> bool:
+    """Whether a ``workloadRef`` counts, as it does in 1.35 alone."""
+    return holds(WORKLOADS, cluster) and not holds(GROUPS, cluster)
 
 
 def not_followed(minor: int | None) -> str:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from restow.cluster.node_store import ReadNode
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
-from restow.cluster.pod_values import HostPort, PlacementRules, PodVolume, scheduling_group
+from restow.cluster.pod_values import HostPort, PlacementRules, PodVolume, scheduling_group, workload_reference
 from restow.cluster.pods import PENDING, Pods
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
@@ -47,6 +47,7 @@ class Resource(StrEnum):
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
+    WORKLOAD = "scheduling.k8s.io/Workload"
     COSCHEDULED_GROUP = "podgroups.v1alpha1.scheduling.x-k8s.io"
     NODE_RESOURCE_TOPOLOGY = "noderesourcetopologies.v1alpha2.topology.node.k8s.io"
     #: Any kind.
@@ -137,6 +138,8 @@ class PodFacts:
     gates: tuple[str, ...] = ()
     #: The name of its PodGroup; empty where it has none.
     group: str = ""
+    #: Its Workload, the group in it and maybe the replica of that, with slashes between; empty where it names none.
+    workload: str = ""
     #: What plugins computed from it.
     _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -195,6 +198,7 @@ def pod_facts(pods: Pods, nodes: Nodes, pod: int) -> PodFacts:
         volumes=tables.volumes[pods.volumes[pod]],
         gates=tables.gates[pods.gates[pod]],
         group=scheduling_group(tables.group_marks[pods.group_marks[pod]]),
+        workload=workload_reference(tables.group_marks[pods.group_marks[pod]]),
     )
 
 

@@ -3,7 +3,7 @@
 A pod names its PodGroup in ``spec.schedulingGroup``. An API server keeps that field only with the feature gate
 GenericWorkload, so a pod that has one shows that the scheduler decides about groups. A *gang* (``minCount``) gets nodes
 for so many of its pods, or for none; any other group for as many as fit. A pod is not tried before its PodGroup is there
-and the gang has enough pods. Up to 1.35 pods name a Workload in ``spec.workloadRef``; where those go is unknown.
+and the gang has enough pods. In 1.35 pods name a Workload instead (``workload_gangs``).
 Source: the plugin GangScheduling and the states of pod groups, Kubernetes 1.36 and 1.37.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pod_values import GroupMarks, scheduling_group, workload_reference
+from restow.cluster.pod_values import scheduling_group
 from restow.cluster.pods import PENDING, Pods
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodGroup
@@ -73,8 +73,7 @@ class SchedulingGroups:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._pods = state.cluster.pods
-        named = scheduling_group if holds(GROUPS, state.cluster) else _any_group
-        self._naming = NamingPods(self._pods, "group_marks", named)
+        self._naming = NamingPods(self._pods, "group_marks", scheduling_group)
         #: Whether some PodGroup has to share a domain, and the version of PodGroups of which that holds.
         self._some_share, self._read = False, -1
 
@@ -169,11 +168,6 @@ class SchedulingGroups:
         groups = {pod: key for pod in pods if (key := self.of(pod)) is not None}
         reasons = {key: self.why_not_tried(key) for key in set(groups.values())}
         return {pod: why for pod, key in groups.items() if (why := reasons[key]) is not None}
-
-
-def _any_group(marks: GroupMarks) -> str:
-    """Before 1.36: the PodGroup that pods with these marks name, or the workload; empty where they name none."""
-    return scheduling_group(marks) or workload_reference(marks)
 
 
 def least_of(group: PodGroup) -> int:

@@ -1,7 +1,8 @@
 """Which pods wait to be scheduled, in which order, and which nodes are kept for some of them.
 
 A scheduler takes pods without a node that name one of its profiles, and skips those with ``schedulingGates``. Higher
-priority comes first, then the older pod. Pods of a group wait until there are enough of them (``scheduling_groups``). kube-scheduler goes by when it first saw a pod, which a snapshot does not
+priority comes first, then the older pod. Pods of a group wait until there are enough of them (``scheduling_groups``,
+``workload_gangs``). kube-scheduler goes by when it first saw a pod, which a snapshot does not
 record; the creation time comes closest. A waiting pod with ``nominatedNodeName`` in its status has preempted others
 there: it counts on that node for pods that are not more important than it, until it is placed or another pod takes over
 its node. Since 1.37 one that is gated counts, too. Source: PrioritySort, SchedulingGates and the scheduling queue's
@@ -25,6 +26,7 @@ from restow.cluster.snapshot import ClusterSnapshot
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.minors import GATED_NOMINATIONS, holds
 from restow.scheduling.framework.scheduling_groups import SchedulingGroups
+from restow.scheduling.framework.workload_gangs import WorkloadGangs
 
 Amounts = npt.NDArray[np.int64]
 
@@ -52,7 +54,7 @@ def waiting_pods(
     if ignores_gates:
         ignored = _naming(state, ignores_gates)
         gates = {pod: () if ignored[pod] else names for pod, names in gates.items()}
-    gated = SchedulingGroups(state).held_back(ordered)
+    gated = SchedulingGroups(state).held_back(ordered) | WorkloadGangs(state).held_back(ordered)
     gated |= {pod: why for pod, names in gates.items() if (why := held_by_gates(names)) is not None}
     return Queue(
         pods=tuple(pod for pod in ordered if pod not in gated),

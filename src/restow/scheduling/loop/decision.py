@@ -54,6 +54,8 @@ class GroupWait:
     victims: tuple[int, ...] = ()
     #: The plugins whose events can help; none of the scheduler's own groups, which no event wakes.
     rejected_by: frozenset[str] = frozenset()
+    #: Whether the pod is on that node already, and waits there for others.
+    holds_node: bool = False
 
 
 @dataclass(slots=True, frozen=True)

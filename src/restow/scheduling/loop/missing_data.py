@@ -13,10 +13,11 @@ from functools import cached_property
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.pod_columns import PodGroups
-from restow.cluster.pod_values import PodClaim, scheduling_group
+from restow.cluster.pod_values import PodClaim, scheduling_group, workload_reference
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.kube.excerpts import plural
-from restow.kube.objects import DEVICE_KINDS, PersistentVolumeClaim
+from restow.kube.objects import DEVICE_KINDS, PersistentVolumeClaim, written_kind
+from restow.scheduling.framework.minors import minds_workloads
 from restow.scheduling.plugins.affinity_terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spread_terms import SELECTING_WORKLOADS
 
@@ -31,6 +32,7 @@ KINDS = (
     "CSIStorageCapacity",
     *DEVICE_KINDS,
     "PodGroup",
+    "Workload.scheduling.k8s.io",
     "Namespace",
     "Service",
     "ReplicaSet",
@@ -39,6 +41,7 @@ KINDS = (
     "Job",
 )
 _BUDGET = "PodDisruptionBudget"
+_GROUPS, _WORKLOADS = "PodGroup", "Workload.scheduling.k8s.io"
 
 #: Kinds in the order of ``KINDS``.
 Kinds = tuple[str, ...]
@@ -102,7 +105,9 @@ class MissingData:
     def _of_group(self, pod: int) -> Kinds:
         """The kind of a pod's group, if it has one and the input lacks the kind."""
         marks = self._pods.tables.group_marks[self._pods.group_marks[pod]]
-        return ("PodGroup",) if "PodGroup" in self._missing and scheduling_group(marks) else ()
+        workload = workload_reference(marks) if minds_workloads(self._cluster) else ""
+        named = ((_GROUPS, scheduling_group(marks)), (_WORKLOADS, workload))
+        return tuple(kind for kind, name in named if kind in self._missing and name)
 
     def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
@@ -197,4 +202,4 @@ def _asks_namespaces(term: AffinityTerm) -> bool:
 
 def plural_kinds(kinds: Iterable[str]) -> str:
     """Kinds in a sentence."""
-    return " and ".join(map(plural, kinds))
+    return " and ".join(plural(written_kind(kind)) for kind in kinds)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import ClusterSnapshot
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
@@ -20,10 +21,14 @@ from restow.scheduling.framework.extension_points import PhaseTimer, untimed
 from restow.scheduling.framework.scheduling_groups import GroupKey, SchedulingGroups
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.framework.waiting_pods import Nominations, Queue, waiting_for_others, waiting_pods
+from restow.scheduling.framework.workload_gangs import GangKey, WorkloadGangs
 from restow.scheduling.loop.decision import PodAttempt, Scheduler, SchedulingDecision
 from restow.scheduling.plugins.coscheduling import NAME as COSCHEDULING
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.volumes.storage import Reservation
+
+#: Pods that are decided about together, or that wait for one another on their nodes.
+Group = GroupKey | CoscheduledKey | GangKey
 
 
 class Schedulers:
@@ -35,6 +40,8 @@ class Schedulers:
         self._state = context.state
         #: Which pods are scheduled together.
         self.groups = SchedulingGroups(context.state)
+        #: Which wait for one another on their nodes, in Kubernetes 1.35.
+        self.gangs = WorkloadGangs(context.state)
         #: Those of profiles with Coscheduling.
         self.coscheduled = CoscheduledGroups(context.state)
         self._coscheduling = frozenset(name for name, each in by_name.items() if each.runs(COSCHEDULING, "permit"))
@@ -57,23 +64,26 @@ class Schedulers:
         """The scheduler that a pod names; KeyError where the configuration does not have it."""
         return self._schedulers[self._asked(pod)]
 
-    def group_of(self, pod: int) -> GroupKey | CoscheduledKey | None:
-        """The group that a pod is decided with; None where it is decided alone."""
-        own = self.groups.of(pod)
+    def group_of(self, pod: int) -> Group | None:
+        """The group that a pod is decided with, or waits for; None where no other pod matters."""
+        own = self.groups.of(pod) or self.gangs.of(pod)
         if own is not None or self._asked(pod) not in self._coscheduling:
             return own
         return self.coscheduled.of(pod)
 
-    def waiting_in(self, group: GroupKey | CoscheduledKey) -> list[int]:
+    def waiting_in(self, group: Group) -> list[int]:
         """The pods of a group that may need a node."""
         if isinstance(group, CoscheduledKey):
             return self.coscheduled.waiting(group)
-        members: list[int] = self.groups.members(group).tolist()
+        there = self.gangs.members(group) if isinstance(group, GangKey) else self.groups.members(group)
+        members: list[int] = there.tolist()
         return members
 
     def why_never_bound(self, pod: int) -> str | None:
         """Why the next pod of a pod's group would never be bound, in the plugin's words; None where it would be."""
         group = self.group_of(pod)
+        if isinstance(group, GangKey):
+            return self.gangs.why_never_bound(group)
         if not isinstance(group, CoscheduledKey):
             return self.groups.why_never_tried(pod)
         found = self.coscheduled.found(group)
@@ -102,6 +112,10 @@ class Schedulers:
         """A pod is on a node from now on, and no node is kept for it any longer."""
         self.nominations.drop(pod)
         self._state.place(pod, node)
+
+    def take_back(self, pod: int) -> None:
+        """A pod that was assumed to be on a node has none."""
+        self._state.place(pod, PENDING)
 
     @contextmanager
     def taken_back(self) -> Iterator[None]:

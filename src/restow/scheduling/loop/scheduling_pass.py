@@ -8,49 +8,62 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from restow.cluster.pods import PENDING
 from restow.scheduling.framework.coscheduled_groups import CoscheduledKey
 from restow.scheduling.framework.minors import GROUPS_PREEMPT, holds
 from restow.scheduling.framework.scheduling_groups import GroupKey
+from restow.scheduling.framework.workload_gangs import GangKey
 from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.group_cycle import decide_group
-from restow.scheduling.loop.schedulers import Schedulers
-
-Group = GroupKey | CoscheduledKey
+from restow.scheduling.loop.permit_waiting import Turn, schedule_with_gangs
+from restow.scheduling.loop.schedulers import Group, Schedulers
 
 
 def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[SchedulingDecision]:
     """The decisions about some pods in this order, or about all that wait now in the queue's.
 
     A decision is true of the state when it is given; it is made true (``settle``) when the next one is asked for. The
-    pods of a group come together, at the place of the first.
+    pods of a group come together, at the place of the first; those of a gang of Kubernetes 1.35 one by one.
     """
-    for group, members in _turns(schedulers, schedulers.queue().pods if pods is None else pods):
-        if group is not None:
-            yield from _schedule_group(schedulers, group, members)
-            continue
-        decision = schedulers.decide(members[0])
-        yield decision
-        schedulers.settle(decision)
+    turns = _turns(schedulers, schedulers.queue().pods if pods is None else pods)
+    if any(isinstance(group, GangKey) for group, _ in turns):
+        yield from schedule_with_gangs(schedulers, turns, partial(_decide, schedulers))
+        return
+    for turn in turns:
+        yield from _decide(schedulers, turn)
 
 
-def _turns(schedulers: Schedulers, pods: Iterable[int]) -> Iterator[tuple[Group | None, Sequence[int]]]:
-    """Each pod that is in no group, and each group with its pods."""
-    turns: list[tuple[Group | None, list[int]]] = []
+def _decide(schedulers: Schedulers, turn: Turn) -> Iterator[SchedulingDecision]:
+    group, pods = turn
+    assert not isinstance(group, GangKey), "its pods wait for one another"
+    if group is not None:
+        yield from _schedule_group(schedulers, group, pods)
+        return
+    decision = schedulers.decide(pods[0])
+    yield decision
+    schedulers.settle(decision)
+
+
+def _turns(schedulers: Schedulers, pods: Iterable[int]) -> list[Turn]:
+    """Each pod that is decided alone, and each group with its pods."""
+    turns: list[Turn] = []
     groups: defaultdict[Group, list[int]] = defaultdict(list)
     for pod in pods:
         group = schedulers.group_of(pod)
-        if group is None:
-            turns.append((None, [pod]))
+        if group is None or isinstance(group, GangKey):
+            turns.append((group, [pod]))
             continue
         if group not in groups:
             turns.append((group, groups[group]))
         groups[group].append(pod)
-    return iter(turns)
+    return turns
 
 
-def _schedule_group(schedulers: Schedulers, group: Group, pods: Sequence[int]) -> Iterator[SchedulingDecision]:
+def _schedule_group(
+    schedulers: Schedulers, group: GroupKey | CoscheduledKey, pods: Sequence[int]
+) -> Iterator[SchedulingDecision]:
     found = decide_group(schedulers, group, pods, lambda decision: decision.node)
     if found.is_placed:
         at_once = holds(GROUPS_PREEMPT, schedulers.cluster) and not isinstance(group, CoscheduledKey)

@@ -38,6 +38,7 @@ RESOURCES: Final[Mapping[str, Resource]] = {
     "CSIStorageCapacity": Resource.CSI_STORAGE_CAPACITY,
     "VolumeAttachment": Resource.VOLUME_ATTACHMENT,
     "PodGroup": Resource.POD_GROUP,
+    "Workload.scheduling.k8s.io": Resource.WORKLOAD,
     "PodGroup.scheduling.x-k8s.io": Resource.COSCHEDULED_GROUP,
     "NodeResourceTopology": Resource.NODE_RESOURCE_TOPOLOGY,
 }
@@ -54,7 +55,7 @@ def pod_events(old: PodFacts | None, new: PodFacts | None) -> list[ClusterEvent]
         return _pod_updates(Resource.ASSIGNED_POD, old, new)
     if old is None:
         # To a group, each of its pods matters.
-        matters = new is not None and (new.group or POD_GROUP_LABEL in new.labels)
+        matters = new is not None and (new.group or new.workload or POD_GROUP_LABEL in new.labels)
         return [ClusterEvent(Resource.UNSCHEDULABLE_POD, Action.ADD, None, new)] if matters else []
     if old.node:
         return [ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE, old)]

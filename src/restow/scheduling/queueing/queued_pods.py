@@ -293,5 +293,5 @@ def _listening(queued: QueuedPod) -> frozenset[str]:
 def _parts(pod: PodFacts) -> tuple[Any, ...]:
     """Everything that hints look at but name and uid. Parts that pods share are the same objects, as long as a pod has them."""
     shared = (pod.labels, pod.requests, pod.tolerations, pod.rules, pod.spread, pod.ports, pod.volumes)
-    own = (pod.namespace, pod.scheduler, pod.priority, pod.node, pod.nominated_node, pod.gates, pod.group)
+    own = (pod.namespace, pod.scheduler, pod.priority, pod.node, pod.nominated_node, pod.gates, pod.group, pod.workload)
     return (*own, *map(id, shared))

@@ -189,6 +189,13 @@ class SchedulingQueue:
             self._to_active(self._checked(queued), FORCE_ACTIVATE, now)
         return self._begin(self._pods[key]) if key in self._active else None
 
+    def activate(self, key: str, now: float) -> None:
+        """A pod is tried next, whatever it waits for, if it may be tried at all; one that is being tried stays as it is."""
+        self._advance(now)
+        queued = self._pods.get(key)
+        if queued is not None and self.place(key) is not QueuePlace.IN_FLIGHT and key not in self._active:
+            self._to_active(self._checked(queued), FORCE_ACTIVATE, now)
+
     def _begin(self, queued: QueuedPod) -> QueuedPod:
         """A pod is tried from now on."""
         self._take_out(queued.key)
