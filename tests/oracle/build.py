@@ -42,6 +42,7 @@ _OLD_HOME, _AT_HOME_IN_KUBERNETES = "k8s.io/kubernetes/pkg/scheduler/framework",
 _ONLY_IN = {
     "devices.go": range(34, 38),
     "minor_37.go": range(34, 38),
+    "groups_35.go": range(35, 36),
     "groups.go": range(36, 38),
     "groups_36.go": range(36, 37),
     "groups_37.go": range(36, 38),

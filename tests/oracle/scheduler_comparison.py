@@ -21,7 +21,7 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pod_values import Flag
 from restow.cluster.snapshot import ClusterSnapshot, ClusterStore
 from restow.cluster.state import ClusterState
-from restow.kube.objects import KINDS
+from restow.kube.objects import KINDS, known_kind
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.devices.claims import Claims
@@ -192,7 +192,7 @@ def _cluster(objects: Iterable[Object]) -> ClusterSnapshot:
     """The cluster that a dump of these objects would give."""
     store = ClusterStore()
     for each in objects:
-        kind = each["kind"]
+        kind = known_kind(each["kind"], each.get("apiVersion", ""))
         store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
     return store.snapshot()
 

@@ -8,7 +8,7 @@ ones, the node that it gets, the message, the node that is kept for it, and whom
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -102,13 +102,18 @@ def _join_victims(cluster: list[Object], reports: dict[str, dict[str, Any]]) -> 
     together: defaultdict[str, set[str]] = defaultdict(set)
     for pod, report in reports.items():
         together[groups.get(pod, pod)].update(report.get("victims", ()))
+    for pod, report in reports.items():
+        report["victims"] = without_those_leaving(cluster, together[groups.get(pod, pod)])
+
+
+def without_those_leaving(cluster: list[Object], victims: Iterable[str]) -> list[str]:
+    """The victims of preemption that were not on their way out before, sorted; the others need not be deleted."""
     leaving = {
         f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         for pod in cluster
         if "deletionTimestamp" in pod["metadata"]
     }
-    for pod, report in reports.items():
-        report["victims"] = sorted(together[groups.get(pod, pod)] - leaving)
+    return sorted(set(victims) - leaving)
 
 
 def _expected(outcome: Outcome) -> dict[str, Any]:

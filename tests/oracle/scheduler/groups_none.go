@@ -1,4 +1,4 @@
-//go:build kube133 || kube134 || kube135
+//go:build kube133 || kube134
 
 package main
 
