@@ -188,6 +188,42 @@ def test_an_eviction_is_that_of_another_client(tmp_path):
     assert found(tmp_path, then=lambda scene: evict(scene.store, "default", scene.names("web")[0])) == ([], 1)
 
 
+def evicting(app):
+    """Evict a pod of a workload from n1, half a minute after the events have begun."""
+
+    def evict_there(scene):
+        there = next(pod for pod in scene.pods(app) if pod.node == "n1")
+        assert evict(scene.store, "default", there.metadata.name).is_evicted
+
+    return lambda scene: scene.clock.after(30 * SECOND, lambda: evict_there(scene))
+
+
+def test_an_eviction_from_a_cordoned_node_where_other_pods_stay_is_no_drain(tmp_path):
+    start = [written(a_controller("Deployment", name, 3)) for name in ("web", "shop")]
+    assert found(tmp_path, {"cordon": "n1"}, start=start, then=evicting("web")) == (["cordon n1"], 1)
+
+
+def test_a_drain_after_such_an_eviction_is_one(tmp_path):
+    start = [written(a_controller("Deployment", name, 3)) for name in ("web", "shop")]
+    events = [{"cordon": "n1"}, *({"label": "deployment/web", "with": {"a": "b"}} for _ in range(11)), {"drain": "n1"}]
+    texts, evictions = found(tmp_path, *events, start=start, then=evicting("web"))
+    assert ([each for each in texts if "n1" in each], evictions) == (["cordon n1", "drain n1"], 1)
+
+
+def test_a_drain_that_a_budget_holds_up_is_one(tmp_path):
+    """The replay asks again for the pods that stay, as the drain did."""
+    start = [*(written(a_controller("Deployment", name, 3)) for name in ("web", "shop")), budget(max_unavailable=0)]
+    assert found(tmp_path, {"drain": "n1"}, start=start) == (["cordon n1", "drain n1"], 0)
+
+
+def test_a_drain_goes_on_when_its_node_takes_pods_again(tmp_path):
+    """As a simulated one does: its last eviction waits for a budget."""
+    start = [*(written(a_controller("Deployment", name, 3)) for name in ("web", "shop")), budget(max_unavailable=0)]
+    events = [{"drain": "n1"}, {"uncordon": "n1"}, {"delete": "pdb/web"}]
+    texts = ["cordon n1", "drain n1", "uncordon n1", "delete poddisruptionbudget/web"]
+    assert found(tmp_path, *events, start=start) == (texts, 0)
+
+
 def test_scaling_down_right_after_somebody_deleted_a_pod_deletes_it_once(tmp_path):
     """A controller that wants fewer pods at that moment may have deleted it itself."""
     texts, _ = found(tmp_path, {"scale": "deployment/web", "to": 1}, then=lambda scene: scene.delete("Pod", "db-1"))

@@ -14,8 +14,7 @@ from restow.kube.duration import MILLISECOND
 from restow.kube.manifests import Pod, manifest_of
 from restow.live.reading import METRICS
 from restow.recordings.reading import Document, RecordedChange, RecordedSpan
-from restow.simulating.api_server.eviction import EVICTED
-from restow.simulating.replaying.documents import disruption
+from restow.simulating.replaying.drains import Drains, drains_of, is_evicted
 from restow.simulating.replaying.events import OTHERS
 from restow.simulating.scenarios.events import DRAIN
 from restow.simulating.scenarios.judging import Judge
@@ -32,7 +31,7 @@ def recorded_run(span: RecordedSpan, begins: int, end: int) -> RunRecord:
     simulation = VirtualCluster.at(begins, 1, span.server_minor)
     recorder = RunRecorder()
     observer = RunObserver(simulation, Judge(()), [recorder.observe])
-    _Past(simulation, observer).enter(span)
+    _Past(simulation, observer, drains_of(span)).enter(span)
     simulation.clock.run(end)
     observer.finish()
     return recorder.finish(end - begins)
@@ -44,6 +43,7 @@ class _Past:
 
     simulation: VirtualCluster
     observer: RunObserver
+    drains: Drains
 
     def enter(self, span: RecordedSpan) -> None:
         """Write the beginning now, and each change at its time."""
@@ -65,13 +65,8 @@ class _Past:
         if change.new is None:
             store.forget(kind, namespace, name)
             return
-        if kind == "Pod" and disruption(change.new) == EVICTED and disruption(change.old) != EVICTED:
+        if kind == "Pod" and is_evicted(change.old, change.new):
             pod: Pod | None = store.get("Pod", namespace, name)
             if pod is not None:
-                self.observer.evicted(pod, (self._actor(pod.node),))
+                self.observer.evicted(pod, (DRAIN if pod.metadata.uid in self.drains.all else OTHERS,))
         store.load(manifest_of(change.new))
-
-    def _actor(self, node: str) -> str:
-        """Who evicts a pod: a drain, if its node is cordoned."""
-        found = self.simulation.store.get("Node", "", node)
-        return DRAIN if found is not None and found.spec.unschedulable else OTHERS

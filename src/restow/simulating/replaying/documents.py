@@ -84,6 +84,11 @@ def is_terminating(document: Document | None) -> bool:
     return document is None or bool(metadata_of(document).get("deletionTimestamp"))
 
 
+def is_mirror(pod: Document) -> bool:
+    """Whether a kubelet made a pod of a file."""
+    return bool((metadata_of(pod).get("annotations") or {}).get("kubernetes.io/config.mirror"))
+
+
 def controller_of(document: Document) -> dict[str, Any]:
     """The owner that controls an object; empty if none does."""
     owners = metadata_of(document).get("ownerReferences") or ()

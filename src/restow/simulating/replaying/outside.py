@@ -1,8 +1,8 @@
 """Which recorded changes came from outside, as events: what people, pipelines, machines and other deschedulers did.
 
 Everything that a simulated controller, scheduler or kubelet does is left out, because it happens again by itself: the pods
-and ReplicaSets of workloads, where pods land, what follows from a node that is silent. An eviction from a cordoned node is
-part of a drain, and the whole node is drained. A pod that was not evicted and that its controller had no reason to delete was
+and ReplicaSets of workloads, where pods land, what follows from a node that is silent. Of a drain all evictions are one
+event: the whole node is drained. A pod that was not evicted and that its controller had no reason to delete was
 deleted by somebody. Taints that follow from the state of a node, and those of restow, are not from outside either.
 """
 
@@ -16,12 +16,12 @@ from restow.kube.duration import MILLISECOND
 from restow.kube.manifests import manifest_of
 from restow.live.reading import METRICS
 from restow.recordings.reading import Document, RecordedChange, RecordedSpan
-from restow.simulating.api_server.eviction import EVICTED
 from restow.simulating.replaying.deletions import OwnedPods
 from restow.simulating.replaying.documents import (
     RecordedObjects,
     condition,
     disruption,
+    is_mirror,
     is_over,
     is_terminating,
     is_true,
@@ -30,7 +30,9 @@ from restow.simulating.replaying.documents import (
     reference_to,
     spec_of,
     status_of,
+    uid_of,
 )
+from restow.simulating.replaying.drains import Drains, drains_of, is_evicted
 from restow.simulating.replaying.events import (
     DeletePod,
     EvictPod,
@@ -85,20 +87,17 @@ class OutsideEvents:
     times: StartTimes
     #: Nanoseconds since the epoch: when the run begins.
     begins: int
-    _cordoned: set[str] = field(default_factory=set)
-    _drained: set[str] = field(default_factory=set)
     _deleted: set[str] = field(default_factory=set)
     _owned: OwnedPods = field(init=False)
+    _drains: Drains = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with no pods."""
-        self._owned = OwnedPods(self.objects)
+        self._owned, self._drains = OwnedPods(self.objects), drains_of(self.span)
 
     def all(self) -> Iterator[TimedEvent]:
         """Yield the events, by time."""
         for each in self.span.start:
-            if each["kind"] == "Node" and spec_of(each).get("unschedulable"):
-                self._cordoned.add(metadata_of(each)["name"])
             self._owned.take(None, each)
         for change in self.span.changes:
             for word, text, action in self._of(change):
@@ -118,7 +117,7 @@ class OutsideEvents:
 
     def _of_object(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
         old, new = change.old, change.new
-        target, uid = reference_to(_known(change)), metadata_of(_known(change)).get("uid", "")
+        target, uid = reference_to(_known(change)), uid_of(_known(change))
         name = _title(target)
         if is_terminating(new):
             if uid not in self._deleted and not is_terminating(old):
@@ -131,10 +130,8 @@ class OutsideEvents:
     def _of_node(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
         old, new, name = change.old, change.new, change.key[2]
         if new is None:
-            self._cordoned.discard(name)
             yield "delete", f"delete node/{name}", RemoveObject(reference_to(_known(change)))
             return
-        self._note_cordon(name, new)
         if old is None or _written_of_node(old) != _written_of_node(new):
             word, text = ("apply", f"create node/{name}") if old is None else _node_text(name, old, new)
             yield word, text, Replace(self._manifest(new))
@@ -144,18 +141,11 @@ class OutsideEvents:
         elif was == _SILENT and now != _SILENT:
             yield "restartNode", f"{name} is back", ReturnNode(NodeChoice(name))
 
-    def _note_cordon(self, name: str, node: Document) -> None:
-        if spec_of(node).get("unschedulable"):
-            self._cordoned.add(name)
-        else:
-            self._cordoned.discard(name)
-            self._drained.discard(name)
-
     def _of_pod(self, change: RecordedChange) -> Iterator[tuple[str, str, Action]]:
         old, new = change.old, change.new
         pod = _known(change)
-        if disruption(new) == EVICTED and disruption(old) != EVICTED:
-            self._deleted.add(metadata_of(pod).get("uid", ""))
+        if is_evicted(old, new):
+            self._deleted.add(uid_of(pod))
             yield from self._evicted(pod)
         elif is_terminating(new) and not is_terminating(old):
             yield from self._gone(change, pod)
@@ -163,16 +153,15 @@ class OutsideEvents:
             yield "apply", f"create {_title(reference_to(new))}", Replace(self._manifest(self._born(new)))
 
     def _evicted(self, pod: Document) -> Iterator[tuple[str, str, Action]]:
-        node = node_of(pod)
-        if node not in self._cordoned:
+        node, uid = node_of(pod), uid_of(pod)
+        if uid not in self._drains.all:
             yield "evict", "", EvictPod(self._choice(pod))
-        elif node not in self._drained:
-            self._drained.add(node)
+        elif uid in self._drains.first:
             yield "drain", f"drain {node}", Drain(NodeChoice(node))
 
     def _gone(self, change: RecordedChange, pod: Document) -> Iterator[tuple[str, str, Action]]:
         """The deletion of a pod begins that was not evicted."""
-        uid = metadata_of(pod).get("uid", "")
+        uid = uid_of(pod)
         if uid in self._deleted or disruption(change.new) or disruption(change.old):
             return
         if not self.objects.is_made(pod):
@@ -187,7 +176,7 @@ class OutsideEvents:
 
     def _born(self, pod: Document) -> Document:
         """A pod as it came: a scheduler binds it, unless it has never been without its node."""
-        if metadata_of(pod).get("annotations", {}).get("kubernetes.io/config.mirror"):
+        if is_mirror(pod):
             return pod
         spec = {name: value for name, value in spec_of(pod).items() if name != "nodeName"}
         return pod | {"spec": spec, "status": {}}
