@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,7 @@ from restow.simulating.replaying.replay import replay_of
 from restow.simulating.scenarios.run_record import RunRecord
 from simulating.manifests import a_bare_pod, a_controller, a_template
 from simulating.replaying.replayed import finished
+from simulating.replaying.test_outside import an_endless_job
 from simulating.scenarios.staging import Staged
 from simulating.scenarios.test_event_applier import budget, written
 
@@ -39,6 +41,7 @@ _START = [
     written(a_controller("DaemonSet", "agent")),
     written(a_controller("ReplicaSet", "old", 1)),
     written(a_bare_pod("once")),
+    an_endless_job(parallelism=1),
     budget(max_unavailable=1),
 ]
 _DELETED = ["pod/db-0", "pod/db-1", "pod/once", "deployment/web", "rs/old", "pdb/web"]
@@ -57,6 +60,9 @@ _ACTIONS = st.one_of(
     st.fixed_dictionaries({"uncordon": st.just("n1")}),
     st.fixed_dictionaries({"drain": st.just("n1")}),
     st.fixed_dictionaries({"apply": st.sampled_from([_START[0], _START[3], _START[4]])}),
+    st.fixed_dictionaries({"apply": st.integers(0, 1).map(lambda most: an_endless_job(parallelism=most))}),
+    st.fixed_dictionaries({"deleteOneOf": st.sampled_from(["web", "old", "agent", "j"])}),
+    st.fixed_dictionaries({"evictOneOf": st.sampled_from(["web", "old", "db", "j"])}),
     st.fixed_dictionaries({"label": st.just("deployment/web"), "with": st.just({"tier": "x"})}),
 )
 #: Each is over before the next one.
@@ -84,18 +90,43 @@ _STUCK = [{"cordon": "n1"}, {"setImage": "statefulset/db", "to": {"c": "i:2"}}, 
 
 @given(_EVENTS)
 @example(_STUCK)
+@example([{"cordon": "n1"}, {"evictOneOf": "old"}, {"drain": "n1"}])
+@example([{"deleteOneOf": "agent"}, {"deleteOneOf": "j"}])
 @settings(max_examples=30, deadline=None)
 def test_the_same_happens_again(events):
     """Of each workload as many pods come, as many are evicted and land as they did; times differ by moments."""
-    timed = [{"at": f"{_QUIET + _APART * number + 10}s"} | each for number, each in enumerate(events)]
-    scene = Staged(start=_START, events=timed, seed=1, nodes=1)
-    scene.run(_QUIET)
+    scene = _played(events)
     with TemporaryDirectory() as directory:
         past, again = both(scene, 30 + _APART * (len(events) + 1), Path(directory))
     assert counts(past) == counts(again)
     for name in past.disruptions.keys() | again.disruptions.keys():
         totals = [each.disruptions[name].total if name in each.disruptions else 0 for each in (past, again)]
         assert abs(totals[0] - totals[1]) < 3 * SECOND * (1 + len(events)), name
+
+
+def _played(events):
+    """A scene that is quiet, and in which events of a scenario and of other clients will happen."""
+    at = [_APART * number + 10 for number in range(len(events))]
+    others = [(seconds, each) for seconds, each in zip(at, events, strict=True) if each.keys() & _OTHERS.keys()]
+    timed = [{"at": f"{_QUIET + seconds}s"} | each for seconds, each in zip(at, events, strict=True)]
+    scene = Staged(start=_START, events=[each for each in timed if not each.keys() & _OTHERS.keys()], seed=1, nodes=1)
+    scene.run(_QUIET)
+    for seconds, each in others:
+        scene.clock.after(seconds * SECOND, partial(_act, scene, each))
+    return scene
+
+
+#: What others do to a pod, by their words.
+_OTHERS = {
+    "deleteOneOf": lambda store, name: store.delete("Pod", "default", name),
+    "evictOneOf": lambda store, name: evict(store, "default", name),
+}
+
+
+def _act(scene, event):
+    ((word, app),) = event.items()
+    for pod in [each for each in scene.pods(app) if each.is_active][:1]:
+        _OTHERS[word](scene.store, pod.metadata.name)
 
 
 def test_pods_take_as_long_as_recorded(tmp_path):
