@@ -31,7 +31,7 @@ class Verdicts:
     """Who rejects which node: ``rejections[verdict[node]]``, or PASSES.
 
     Where ``passes`` is given, ``verdict`` may be a function, called when it is first read; it must not read anything that
-    changes.
+    changes, but it may add to ``rejections``.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Verdicts:
     ) -> None:
         self._verdict = verdict
         self._total = total
-        self.rejections = rejections
+        self._rejections = rejections
         #: What a plugin said before it looked at any node; every node counts as rejected by it.
         self.prefilter = prefilter
         #: The nodes that PreFilter plugins left, bool[node]; None is all.
@@ -60,6 +60,12 @@ class Verdicts:
         return self._verdict if isinstance(self._verdict, np.ndarray) else self._verdict()
 
     @property
+    def rejections(self) -> Sequence[PluginRejection]:
+        """What the categories stand for; those of this verdict are among them."""
+        _ = self.verdict
+        return self._rejections
+
+    @property
     def total(self) -> int:
         """How many nodes there are to look at."""
         return len(self.verdict) if self._total is None else self._total
@@ -68,7 +74,7 @@ class Verdicts:
         """The same for a pod that may only go to some nodes, bool[node]; the others were not asked about."""
         return Verdicts(
             lambda: np.where(nodes, self.verdict, NOT_ASKED),
-            self.rejections,
+            self._rejections,
             self.prefilter,
             allowed=nodes if self.allowed is None else self.allowed & nodes,
             passes=self.passes & nodes,
